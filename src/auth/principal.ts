@@ -1,0 +1,21 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * Who a request is made for. Sessions, replay, parked calls, upstream sessions and private cache entries belong
+ * to exactly one principal; `key` is safe to log and to use as a map key, the credential is not.
+ */
+export interface Principal {
+  readonly key: string;
+  readonly anonymous: boolean;
+}
+
+const ANONYMOUS: Principal = { key: 'anonymous', anonymous: true };
+
+/**
+ * The principal of an unverified credential is the credential itself, hashed: claims nobody verified identify
+ * nobody, so a changed credential is another principal.
+ */
+export function principalOf(authorization: string | undefined): Principal {
+  if (authorization === undefined) return ANONYMOUS;
+  return { key: `h:${createHash('sha256').update(authorization).digest('base64url')}`, anonymous: false };
+}

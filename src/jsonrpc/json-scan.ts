@@ -1,0 +1,346 @@
+/**
+ * A validating JSON scanner that records where things stand instead of building a tree.
+ *
+ * A gateway that parses and re-prints loses what it has no business touching: 64-bit integers, `1.10`,
+ * `1e400`, key order, an own `__proto__`. So messages stay text; the scanner checks the whole text against
+ * RFC 8259 once and notes the members of the few objects an era owns, and edits are spliced into the text.
+ */
+
+/** One member of a scanned object. `start`/`end` delimit the value, `keyStart` the opening quote of the key. */
+export interface Member {
+  readonly key: string;
+  readonly keyStart: number;
+  readonly start: number;
+  readonly end: number;
+  /** The value's own members, when the interest asked for them and the value is an object. */
+  readonly object?: ObjectScan;
+}
+
+/** An object whose members were recorded; `start` is at `{`, `end` just behind `}`. */
+export interface ObjectScan {
+  readonly start: number;
+  readonly end: number;
+  readonly members: readonly Member[];
+}
+
+/** Which nested objects to record. Objects that are not named are validated and skipped. */
+export interface Interest {
+  readonly [key: string]: Interest;
+}
+
+/** A text that is not JSON, or JSON outside the limits. `position` is a UTF-16 offset. */
+export class JsonScanError extends Error {
+  constructor(
+    readonly problem: string,
+    readonly position: number,
+  ) {
+    super(`${problem} at position ${position}`);
+    this.name = 'JsonScanError';
+  }
+}
+
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const HEX4 = /[0-9a-fA-F]{4}/y;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+class Scanner {
+  pos: number;
+
+  constructor(
+    private readonly text: string,
+    start: number,
+    private readonly maxDepth: number,
+  ) {
+    this.pos = start;
+  }
+
+  fail(problem: string): never {
+    throw new JsonScanError(problem, this.pos);
+  }
+
+  skipSpace(): void {
+    const { text } = this;
+    let { pos } = this;
+    for (;;) {
+      const c = text.charCodeAt(pos);
+      if (c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09) pos++;
+      else break;
+    }
+    this.pos = pos;
+  }
+
+  /** Skips a string; returns whether it has an escape, so that keys without one need no decoding. */
+  skipString(): boolean {
+    const { text } = this;
+    let pos = this.pos + 1;
+    let escaped = false;
+    for (;;) {
+      const c = text.charCodeAt(pos);
+      if (c === QUOTE) break;
+      if (c === BACKSLASH) {
+        escaped = true;
+        const e = text.charCodeAt(pos + 1);
+        if (e === 0x75) {
+          HEX4.lastIndex = pos + 2;
+          if (!HEX4.test(text)) {
+            this.pos = pos;
+            this.fail('invalid \\u escape');
+          }
+          pos += 6;
+        } else if (
+          e === QUOTE ||
+          e === BACKSLASH ||
+          e === 0x2f ||
+          e === 0x62 ||
+          e === 0x66 ||
+          e === 0x6e ||
+          e === 0x72 ||
+          e === 0x74
+        ) {
+          pos += 2;
+        } else {
+          this.pos = pos;
+          this.fail('invalid escape in a string');
+        }
+      } else if (c >= 0x20) {
+        pos++;
+      } else {
+        // NaN (end of text) lands here too: every comparison with it is false.
+        this.pos = pos;
+        this.fail(Number.isNaN(c) ? 'unterminated string' : 'raw control character in a string');
+      }
+    }
+    this.pos = pos + 1;
+    return escaped;
+  }
+
+  private readKey(): string {
+    const start = this.pos;
+    if (this.text.charCodeAt(start) !== QUOTE) this.fail('expected a member name');
+    const escaped = this.skipString();
+    return escaped
+      ? (JSON.parse(this.text.slice(start, this.pos)) as string)
+      : this.text.slice(start + 1, this.pos - 1);
+  }
+
+  private skipLiteral(word: string): void {
+    if (!this.text.startsWith(word, this.pos)) this.fail('unexpected token');
+    this.pos += word.length;
+  }
+
+  private colon(): void {
+    this.skipSpace();
+    if (this.text.charCodeAt(this.pos) !== COLON) this.fail('expected ":"');
+    this.pos++;
+    this.skipSpace();
+  }
+
+  skipValue(depth: number): void {
+    const c = this.text.charCodeAt(this.pos);
+    if (c === QUOTE) this.skipString();
+    else if (c === OPEN_BRACE) this.skipObject(depth + 1);
+    else if (c === OPEN_BRACKET) this.skipArray(depth + 1);
+    else if (c === 0x74) this.skipLiteral('true');
+    else if (c === 0x66) this.skipLiteral('false');
+    else if (c === 0x6e) this.skipLiteral('null');
+    else {
+      NUMBER.lastIndex = this.pos;
+      if (!NUMBER.test(this.text)) this.fail(Number.isNaN(c) ? 'unexpected end' : 'unexpected token');
+      this.pos = NUMBER.lastIndex;
+    }
+  }
+
+  private enter(depth: number): void {
+    if (depth > this.maxDepth) this.fail(`nesting deeper than ${this.maxDepth}`);
+    this.pos++;
+    this.skipSpace();
+  }
+
+  private skipObject(depth: number): void {
+    this.enter(depth);
+    if (this.text.charCodeAt(this.pos) === CLOSE_BRACE) {
+      this.pos++;
+      return;
+    }
+    for (;;) {
+      if (this.text.charCodeAt(this.pos) !== QUOTE) this.fail('expected a member name');
+      this.skipString();
+      this.colon();
+      this.skipValue(depth);
+      if (this.more(CLOSE_BRACE)) return;
+    }
+  }
+
+  private skipArray(depth: number): void {
+    this.elements(depth, () => this.skipValue(depth));
+  }
+
+  elements(depth: number, each: () => void): void {
+    this.enter(depth);
+    if (this.text.charCodeAt(this.pos) === CLOSE_BRACKET) {
+      this.pos++;
+      return;
+    }
+    for (;;) {
+      each();
+      if (this.more(CLOSE_BRACKET)) return;
+    }
+  }
+
+  /** Behind a member or element: true at the closing bracket, false behind a comma. */
+  private more(close: number): boolean {
+    this.skipSpace();
+    const c = this.text.charCodeAt(this.pos);
+    this.pos++;
+    if (c === close) return true;
+    if (c !== COMMA) {
+      this.pos--;
+      this.fail(close === CLOSE_BRACE ? 'expected "," or "}"' : 'expected "," or "]"');
+    }
+    this.skipSpace();
+    return false;
+  }
+
+  object(interest: Interest, depth: number): ObjectScan {
+    const start = this.pos;
+    const members: Member[] = [];
+    this.enter(depth);
+    if (this.text.charCodeAt(this.pos) === CLOSE_BRACE) {
+      this.pos++;
+      return { start, end: this.pos, members };
+    }
+    // Two members of one name mean two readers may see two messages (request smuggling).
+    const seen = new Set<string>();
+    for (;;) {
+      const keyStart = this.pos;
+      const key = this.readKey();
+      if (seen.has(key)) {
+        this.pos = keyStart;
+        this.fail(`duplicate member ${JSON.stringify(key.slice(0, 80))}`);
+      }
+      seen.add(key);
+      this.colon();
+      const valueStart = this.pos;
+      const inner = Object.hasOwn(interest, key) ? interest[key] : undefined;
+      if (inner !== undefined && this.text.charCodeAt(valueStart) === OPEN_BRACE) {
+        const object = this.object(inner, depth + 1);
+        members.push({ key, keyStart, start: valueStart, end: this.pos, object });
+      } else {
+        this.skipValue(depth);
+        members.push({ key, keyStart, start: valueStart, end: this.pos });
+      }
+      if (this.more(CLOSE_BRACE)) return { start, end: this.pos, members };
+    }
+  }
+}
+
+/**
+ * Scans one whole JSON text whose root is an object.
+ * @param maxDepth nesting levels allowed, the root counting as one
+ * @throws JsonScanError when the text is not exactly one JSON object within the limits
+ */
+export function scanObjectText(text: string, interest: Interest, maxDepth: number): ObjectScan {
+  const scanner = new Scanner(text, 0, maxDepth);
+  scanner.skipSpace();
+  if (text.charCodeAt(scanner.pos) !== OPEN_BRACE) {
+    // Validate first: "not JSON" and "JSON, but no object" are different complaints.
+    scanner.skipValue(0);
+    scanner.pos = 0;
+    scanner.fail('expected an object');
+  }
+  const scan = scanner.object(interest, 1);
+  scanner.skipSpace();
+  if (scanner.pos !== text.length) scanner.fail('unexpected text behind the value');
+  return scan;
+}
+
+/**
+ * Scans one whole JSON text whose root is an array and returns the span of each element.
+ * @throws JsonScanError when the text is not exactly one JSON array within the limits
+ */
+export function scanArrayText(text: string, maxDepth: number): { start: number; end: number }[] {
+  const scanner = new Scanner(text, 0, maxDepth);
+  scanner.skipSpace();
+  if (text.charCodeAt(scanner.pos) !== OPEN_BRACKET) scanner.fail('expected an array');
+  const spans: { start: number; end: number }[] = [];
+  scanner.elements(1, () => {
+    const start = scanner.pos;
+    scanner.skipValue(1);
+    spans.push({ start, end: scanner.pos });
+  });
+  scanner.skipSpace();
+  if (scanner.pos !== text.length) scanner.fail('unexpected text behind the value');
+  return spans;
+}
+
+/** Scans the members of an object that stands inside an already validated text. */
+export function scanInnerObject(text: string, start: number, interest: Interest = {}): ObjectScan {
+  return new Scanner(text, start, Number.MAX_SAFE_INTEGER).object(interest, 1);
+}
+
+/** The spans of the elements of an array that stands inside an already validated text. */
+export function scanInnerArray(text: string, start: number): { start: number; end: number }[] {
+  const scanner = new Scanner(text, start, Number.MAX_SAFE_INTEGER);
+  const spans: { start: number; end: number }[] = [];
+  scanner.elements(1, () => {
+    const from = scanner.pos;
+    scanner.skipValue(1);
+    spans.push({ start: from, end: scanner.pos });
+  });
+  return spans;
+}
+
+/** The first non-space character of a text: `{` for a message, `[` for a batch. */
+export function firstToken(text: string): string {
+  return /[^\x20\t\r\n]/.exec(text)?.[0] ?? '';
+}
+
+/** The member of that name, if the object has one. */
+export function memberOf(object: ObjectScan | undefined, key: string): Member | undefined {
+  return object?.members.find((member) => member.key === key);
+}
+
+/** The text of a member's value. */
+export function valueText(text: string, member: { start: number; end: number }): string {
+  return text.slice(member.start, member.end);
+}
+
+/** The decoded string, or undefined when the member is absent or no string. */
+export function stringValue(
+  text: string,
+  member: { start: number; end: number } | undefined,
+): string | undefined {
+  if (member === undefined || text.charCodeAt(member.start) !== QUOTE) return undefined;
+  const raw = text.slice(member.start, member.end);
+  return raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1);
+}
+
+/** The JSON kind of a value, told from its first character. */
+export function kindOf(
+  text: string,
+  member: { start: number },
+): 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null' {
+  switch (text.charAt(member.start)) {
+    case '{':
+      return 'object';
+    case '[':
+      return 'array';
+    case '"':
+      return 'string';
+    case 't':
+    case 'f':
+      return 'boolean';
+    case 'n':
+      return 'null';
+    default:
+      return 'number';
+  }
+}
