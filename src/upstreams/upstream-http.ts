@@ -1,0 +1,210 @@
+import { Agent, type Dispatcher } from 'undici';
+import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
+
+/** What an upstream's HTTP endpoint is reached with. Times in milliseconds. */
+export interface UpstreamHttpOptions {
+  readonly url: string;
+  /** Static headers from the configuration. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly connectMs: number;
+  readonly tls: { readonly rejectUnauthorized: boolean; readonly ca?: string | undefined };
+}
+
+/** The head of an upstream response. */
+export interface ResponseHead {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** Receives an upstream response. Exactly one of `onEnd` and `onError` is called, once, and nothing after it. */
+export interface ResponseListener {
+  onHead(head: ResponseHead): void;
+  onData(chunk: Buffer): void;
+  onEnd(): void;
+  /** `sent`: whether any byte of the request may have reached the upstream. */
+  onError(error: GatewayError, sent: boolean): void;
+}
+
+/** A request under way. */
+export interface RunningRequest {
+  /** Cuts the connection; the listener hears nothing more. */
+  abort(): void;
+  pause(): void;
+  resume(): void;
+}
+
+/** A request to send. */
+export interface UpstreamRequest {
+  readonly method: 'POST' | 'GET' | 'DELETE';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+const MAX_REDIRECTS = 3;
+
+/**
+ * The HTTP client of one upstream, on undici's raw dispatch.
+ *
+ * The pool is unbounded on purpose: a bounded one filled by open streams leaves the next POST queued for ever.
+ * What bounds the number of connections are the gateway's own caps, which answer instead of queueing. Timeouts
+ * are the callers' too: only they know whether silence is a failure.
+ */
+export class UpstreamHttp {
+  private readonly agent: Agent;
+  private readonly endpoint: URL;
+
+  constructor(private readonly options: UpstreamHttpOptions) {
+    this.endpoint = new URL(options.url);
+    this.agent = new Agent({
+      connections: null,
+      pipelining: 1,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: {
+        timeout: options.connectMs,
+        rejectUnauthorized: options.tls.rejectUnauthorized,
+        ...(options.tls.ca !== undefined && { ca: options.tls.ca }),
+      },
+    });
+  }
+
+  get url(): string {
+    return this.options.url;
+  }
+
+  /** Sends a request; the listener hears of everything else. */
+  request(request: UpstreamRequest, listener: ResponseListener): RunningRequest {
+    const running = new Running(this.agent, this.options.headers, this.endpoint, request, listener);
+    running.dispatch(this.endpoint, 0);
+    return running;
+  }
+
+  /** Cuts all connections. */
+  async close(): Promise<void> {
+    await this.agent.destroy();
+  }
+}
+
+class Running implements RunningRequest, Dispatcher.DispatchHandler {
+  private controller: Dispatcher.DispatchController | undefined;
+  private aborted = false;
+  private ended = false;
+  private sent = false;
+  private redirect: URL | undefined;
+  private hops = 0;
+
+  constructor(
+    private readonly agent: Agent,
+    private readonly staticHeaders: Readonly<Record<string, string>>,
+    private readonly endpoint: URL,
+    private readonly request: UpstreamRequest,
+    private readonly listener: ResponseListener,
+  ) {}
+
+  dispatch(url: URL, hops: number): void {
+    this.hops = hops;
+    this.sent = false;
+    this.redirect = undefined;
+    this.agent.dispatch(
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: this.request.method,
+        headers: { ...this.staticHeaders, ...this.request.headers },
+        body: this.request.body ?? null,
+        idempotent: false,
+      },
+      this,
+    );
+  }
+
+  abort(): void {
+    if (this.aborted || this.ended) return;
+    this.aborted = true;
+    this.controller?.abort(new Error('aborted by the gateway'));
+  }
+
+  pause(): void {
+    this.controller?.pause();
+  }
+
+  resume(): void {
+    this.controller?.resume();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    this.sent = true;
+    if (this.aborted) controller.abort(new Error('aborted by the gateway'));
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (this.aborted || status < 200) return;
+    if (status === 307 || status === 308) {
+      // Only these keep method and body, and only within the origin is the credential at home.
+      const target = this.redirectTarget(headers['location']);
+      if (target !== undefined && this.hops < MAX_REDIRECTS) {
+        this.redirect = target;
+        return;
+      }
+    }
+    this.listener.onHead({ status, headers });
+  }
+
+  private redirectTarget(location: string | string[] | undefined): URL | undefined {
+    if (typeof location !== 'string' || !URL.canParse(location, this.endpoint.href)) return undefined;
+    const target = new URL(location, this.endpoint);
+    return target.origin === this.endpoint.origin ? target : undefined;
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.aborted && this.redirect === undefined) this.listener.onData(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.aborted) return;
+    if (this.redirect !== undefined) {
+      this.dispatch(this.redirect, this.hops + 1);
+      return;
+    }
+    this.ended = true;
+    this.listener.onEnd();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    if (this.aborted || this.ended) return;
+    this.ended = true;
+    this.listener.onError(connectionError(error, this.endpoint, this.sent), this.sent);
+  }
+}
+
+const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|EPROTO$|HOSTNAME_MISMATCH)/;
+
+/** Says in an operator's words why no response came. */
+function connectionError(error: Error, endpoint: URL, sent: boolean): GatewayError {
+  const code = (error as { code?: unknown }).code;
+  const name = typeof code === 'string' ? code : error.name;
+  const { origin } = endpoint;
+  if (TLS_CODE.test(name)) {
+    return new GatewayError(GATEWAY_CODE.upstreamTls, `TLS to the upstream ${origin} failed (${name})`, {
+      status: 502,
+      cause: error,
+    });
+  }
+  if (!sent) {
+    return new GatewayError(
+      GATEWAY_CODE.upstreamUnreachable,
+      `the upstream ${origin} cannot be reached (${name})`,
+      { status: 502, cause: error },
+    );
+  }
+  return new GatewayError(
+    GATEWAY_CODE.outcomeUnknown,
+    `the connection to the upstream ${origin} broke before it answered (${name}); the request may or may not have run`,
+    { status: 502, cause: error },
+  );
+}
