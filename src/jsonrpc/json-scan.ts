@@ -6,6 +6,12 @@
  * RFC 8259 once and notes the members of the few objects an era owns, and edits are spliced into the text.
  */
 
+/** A part of a text: from `start` up to, but not including, `end`; UTF-16 offsets. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** One member of a scanned object. `start`/`end` delimit the value, `keyStart` the opening quote of the key. */
 export interface Member {
   readonly key: string;
@@ -33,6 +39,8 @@ export class JsonScanError extends Error {
   constructor(
     readonly problem: string,
     readonly position: number,
+    /** `syntax`: no JSON at all. `refused`: JSON, but too deep, of another type, or with a repeated member. */
+    readonly kind: 'syntax' | 'refused' = 'syntax',
   ) {
     super(`${problem} at position ${position}`);
     this.name = 'JsonScanError';
@@ -62,8 +70,8 @@ class Scanner {
     this.pos = start;
   }
 
-  fail(problem: string): never {
-    throw new JsonScanError(problem, this.pos);
+  fail(problem: string, kind?: 'refused'): never {
+    throw new JsonScanError(problem, this.pos, kind);
   }
 
   skipSpace(): void {
@@ -143,11 +151,38 @@ class Scanner {
     this.skipSpace();
   }
 
+  /**
+   * Skips one value. Open containers are kept in a list, not on the call stack, so that the only bound on
+   * nesting is `maxDepth` and a hostile text cannot overflow the stack.
+   */
   skipValue(depth: number): void {
-    const c = this.text.charCodeAt(this.pos);
+    const closers: number[] = [];
+    for (;;) {
+      const c = this.text.charCodeAt(this.pos);
+      if (c === OPEN_BRACE || c === OPEN_BRACKET) {
+        const closer = c === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET;
+        this.enter(depth + closers.length + 1);
+        if (this.text.charCodeAt(this.pos) !== closer) {
+          closers.push(closer);
+          if (closer === CLOSE_BRACE) this.skipKey();
+          continue;
+        }
+        this.pos++;
+      } else {
+        this.skipScalar(c);
+      }
+      let closer = closers.at(-1);
+      while (closer !== undefined && this.more(closer)) {
+        closers.pop();
+        closer = closers.at(-1);
+      }
+      if (closer === undefined) return;
+      if (closer === CLOSE_BRACE) this.skipKey();
+    }
+  }
+
+  private skipScalar(c: number): void {
     if (c === QUOTE) this.skipString();
-    else if (c === OPEN_BRACE) this.skipObject(depth + 1);
-    else if (c === OPEN_BRACKET) this.skipArray(depth + 1);
     else if (c === 0x74) this.skipLiteral('true');
     else if (c === 0x66) this.skipLiteral('false');
     else if (c === 0x6e) this.skipLiteral('null');
@@ -158,29 +193,16 @@ class Scanner {
     }
   }
 
+  private skipKey(): void {
+    if (this.text.charCodeAt(this.pos) !== QUOTE) this.fail('expected a member name');
+    this.skipString();
+    this.colon();
+  }
+
   private enter(depth: number): void {
-    if (depth > this.maxDepth) this.fail(`nesting deeper than ${this.maxDepth}`);
+    if (depth > this.maxDepth) this.fail(`nesting deeper than ${this.maxDepth}`, 'refused');
     this.pos++;
     this.skipSpace();
-  }
-
-  private skipObject(depth: number): void {
-    this.enter(depth);
-    if (this.text.charCodeAt(this.pos) === CLOSE_BRACE) {
-      this.pos++;
-      return;
-    }
-    for (;;) {
-      if (this.text.charCodeAt(this.pos) !== QUOTE) this.fail('expected a member name');
-      this.skipString();
-      this.colon();
-      this.skipValue(depth);
-      if (this.more(CLOSE_BRACE)) return;
-    }
-  }
-
-  private skipArray(depth: number): void {
-    this.elements(depth, () => this.skipValue(depth));
   }
 
   elements(depth: number, each: () => void): void {
@@ -209,7 +231,7 @@ class Scanner {
     return false;
   }
 
-  object(interest: Interest, depth: number): ObjectScan {
+  object(interest: Interest, depth: number, repeats: 'refuse' | 'record'): ObjectScan {
     const start = this.pos;
     const members: Member[] = [];
     this.enter(depth);
@@ -217,21 +239,21 @@ class Scanner {
       this.pos++;
       return { start, end: this.pos, members };
     }
-    // Two members of one name mean two readers may see two messages (request smuggling).
+    // Two members of one name mean that two readers may see two messages (request smuggling).
     const seen = new Set<string>();
     for (;;) {
       const keyStart = this.pos;
       const key = this.readKey();
-      if (seen.has(key)) {
+      if (repeats === 'refuse' && seen.has(key)) {
         this.pos = keyStart;
-        this.fail(`duplicate member ${JSON.stringify(key.slice(0, 80))}`);
+        this.fail(`duplicate member ${JSON.stringify(key.slice(0, 80))}`, 'refused');
       }
       seen.add(key);
       this.colon();
       const valueStart = this.pos;
       const inner = Object.hasOwn(interest, key) ? interest[key] : undefined;
       if (inner !== undefined && this.text.charCodeAt(valueStart) === OPEN_BRACE) {
-        const object = this.object(inner, depth + 1);
+        const object = this.object(inner, depth + 1, repeats);
         members.push({ key, keyStart, start: valueStart, end: this.pos, object });
       } else {
         this.skipValue(depth);
@@ -242,58 +264,64 @@ class Scanner {
   }
 }
 
+/** Scans exactly one value of a text, with `read` for the root type wanted. */
+function scanWhole<T>(
+  text: string,
+  maxDepth: number,
+  open: number,
+  problem: string,
+  read: (s: Scanner) => T,
+): T {
+  const scanner = new Scanner(text, 0, maxDepth);
+  scanner.skipSpace();
+  const wanted = text.charCodeAt(scanner.pos) === open;
+  const start = scanner.pos;
+  const value = wanted ? read(scanner) : scanner.skipValue(0);
+  scanner.skipSpace();
+  if (scanner.pos !== text.length) scanner.fail('unexpected text behind the value');
+  // Only now: "not JSON" and "JSON, but of another type" are different complaints.
+  if (!wanted) throw new JsonScanError(problem, start, 'refused');
+  return value as T;
+}
+
 /**
- * Scans one whole JSON text whose root is an object.
+ * Scans one whole JSON text whose root is an object. A repeated member of an object of interest is refused.
  * @param maxDepth nesting levels allowed, the root counting as one
  * @throws JsonScanError when the text is not exactly one JSON object within the limits
  */
 export function scanObjectText(text: string, interest: Interest, maxDepth: number): ObjectScan {
-  const scanner = new Scanner(text, 0, maxDepth);
-  scanner.skipSpace();
-  if (text.charCodeAt(scanner.pos) !== OPEN_BRACE) {
-    // Validate first: "not JSON" and "JSON, but no object" are different complaints.
-    scanner.skipValue(0);
-    scanner.pos = 0;
-    scanner.fail('expected an object');
-  }
-  const scan = scanner.object(interest, 1);
-  scanner.skipSpace();
-  if (scanner.pos !== text.length) scanner.fail('unexpected text behind the value');
-  return scan;
+  return scanWhole(text, maxDepth, OPEN_BRACE, 'expected an object', (scanner) =>
+    scanner.object(interest, 1, 'refuse'),
+  );
 }
 
 /**
  * Scans one whole JSON text whose root is an array and returns the span of each element.
  * @throws JsonScanError when the text is not exactly one JSON array within the limits
  */
-export function scanArrayText(text: string, maxDepth: number): { start: number; end: number }[] {
-  const scanner = new Scanner(text, 0, maxDepth);
-  scanner.skipSpace();
-  if (text.charCodeAt(scanner.pos) !== OPEN_BRACKET) scanner.fail('expected an array');
-  const spans: { start: number; end: number }[] = [];
+export function scanArrayText(text: string, maxDepth: number): Span[] {
+  return scanWhole(text, maxDepth, OPEN_BRACKET, 'expected an array', elementSpans);
+}
+
+/**
+ * Scans the members of an object that stands inside an already validated text. Repeated members are recorded,
+ * not refused: what is payload is carried as it is, and `memberOf` sees the last one, as `JSON.parse` does.
+ */
+export function scanInnerObject(text: string, start: number, interest: Interest = {}): ObjectScan {
+  return new Scanner(text, start, Number.MAX_SAFE_INTEGER).object(interest, 1, 'record');
+}
+
+/** The spans of the elements of an array that stands inside an already validated text. */
+export function scanInnerArray(text: string, start: number): Span[] {
+  return elementSpans(new Scanner(text, start, Number.MAX_SAFE_INTEGER));
+}
+
+function elementSpans(scanner: Scanner): Span[] {
+  const spans: Span[] = [];
   scanner.elements(1, () => {
     const start = scanner.pos;
     scanner.skipValue(1);
     spans.push({ start, end: scanner.pos });
-  });
-  scanner.skipSpace();
-  if (scanner.pos !== text.length) scanner.fail('unexpected text behind the value');
-  return spans;
-}
-
-/** Scans the members of an object that stands inside an already validated text. */
-export function scanInnerObject(text: string, start: number, interest: Interest = {}): ObjectScan {
-  return new Scanner(text, start, Number.MAX_SAFE_INTEGER).object(interest, 1);
-}
-
-/** The spans of the elements of an array that stands inside an already validated text. */
-export function scanInnerArray(text: string, start: number): { start: number; end: number }[] {
-  const scanner = new Scanner(text, start, Number.MAX_SAFE_INTEGER);
-  const spans: { start: number; end: number }[] = [];
-  scanner.elements(1, () => {
-    const from = scanner.pos;
-    scanner.skipValue(1);
-    spans.push({ start: from, end: scanner.pos });
   });
   return spans;
 }
@@ -303,21 +331,18 @@ export function firstToken(text: string): string {
   return /[^\x20\t\r\n]/.exec(text)?.[0] ?? '';
 }
 
-/** The member of that name, if the object has one. */
+/** The member of that name, if the object has one; of repeated ones the last. */
 export function memberOf(object: ObjectScan | undefined, key: string): Member | undefined {
-  return object?.members.find((member) => member.key === key);
+  return object?.members.findLast((member) => member.key === key);
 }
 
 /** The text of a member's value. */
-export function valueText(text: string, member: { start: number; end: number }): string {
+export function valueText(text: string, member: Span): string {
   return text.slice(member.start, member.end);
 }
 
 /** The decoded string, or undefined when the member is absent or no string. */
-export function stringValue(
-  text: string,
-  member: { start: number; end: number } | undefined,
-): string | undefined {
+export function stringValue(text: string, member: Span | undefined): string | undefined {
   if (member === undefined || text.charCodeAt(member.start) !== QUOTE) return undefined;
   const raw = text.slice(member.start, member.end);
   return raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1);

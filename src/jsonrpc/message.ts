@@ -65,11 +65,10 @@ export function parseMessage(text: string, options: ParseOptions): Message {
     root = scanObjectText(text, ENVELOPE, options.maxDepth);
   } catch (error) {
     if (!(error instanceof JsonScanError)) throw error;
-    const notObject = error.problem === 'expected an object';
-    throw new InvalidMessageError(
-      notObject ? -32600 : -32700,
-      notObject ? 'a JSON-RPC message must be an object' : `not valid JSON: ${error.message}`,
-    );
+    // JSON that is refused was read all the same: that is an invalid request, not a parse error.
+    throw error.kind === 'refused'
+      ? new InvalidMessageError(-32600, `not a JSON-RPC message: ${error.message}`)
+      : new InvalidMessageError(-32700, `not valid JSON: ${error.message}`);
   }
   return classify(text, root, options.lenient ?? false);
 }
