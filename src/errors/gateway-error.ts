@@ -33,6 +33,8 @@ export const GATEWAY_CODE = {
   shuttingDown: -31012,
   /** A request the HTTP layer refuses before it is read as JSON-RPC: Origin, Host, size, media type. */
   refused: -31013,
+  /** The client cancelled. Seen in logs only: a cancelled request is not answered. */
+  cancelled: -31014,
 } as const;
 
 /** What a `GatewayError` can carry besides its code. */

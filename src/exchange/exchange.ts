@@ -6,6 +6,7 @@
 import type { Principal } from '../auth/principal.js';
 import type { Message, RawId } from '../jsonrpc/message.js';
 import type { Outcome } from './outcome.js';
+import type { Probe } from './probe.js';
 import type { Answer, Question } from './question.js';
 
 /** The two families of revisions: with an `initialize` handshake and sessions, or stateless with per-request `_meta`. */
@@ -44,6 +45,8 @@ export interface Conversation {
   notify(message: Message): void;
   /** Puts a question that belongs to no exchange to the client, on the session's standalone stream. */
   ask(question: Question, signal: AbortSignal): Promise<Answer>;
+  /** Ends the session: the upstream lost the state behind it, and the client must learn so. */
+  end(reason: string): void;
 }
 
 /** One client request on its way through the gateway. */
@@ -63,11 +66,15 @@ export interface Exchange {
   readonly signal: AbortSignal;
   /** The client's progress token, verbatim, when it asked for progress. */
   readonly progressToken?: RawId;
+  /** Tells that the upstream committed to a stream: a downstream that can resume may commit to one too. */
+  begin(): void;
   /**
    * Passes a notification of this exchange on to the client; in order, and before the outcome. Progress carries
-   * the client's own token already.
+   * the client's own token already. Returns false when the client reads too slowly: pause until `onReady`.
    */
-  notify(message: Message): void;
+  notify(message: Message): boolean;
+  /** Calls back once when a client that read too slowly has caught up or gone. */
+  onReady(listener: () => void): void;
   /** Puts questions to the client and waits for all answers. An aborted signal withdraws them. */
   ask(questions: readonly Question[], signal: AbortSignal): Promise<readonly Answer[]>;
 }
@@ -91,8 +98,27 @@ export interface ServerDescription {
   readonly message: Message;
 }
 
+/** An upstream of one era, as the core sees it. */
+export interface UpstreamHalf {
+  readonly era: Era;
+  /** Finds out whether the upstream is of this era. Never throws. */
+  probe(introduction: Introduction): Promise<Probe>;
+  /** Introduces a client, or answers from what the upstream said to this credential before. @throws GatewayError */
+  introduce(introduction: Introduction): Promise<ServerDescription>;
+  /** Runs one request. Never throws. */
+  run(exchange: Exchange): Promise<Outcome>;
+  /** Sends a notification that belongs to no request. @throws GatewayError */
+  notify(from: Introduction, message: Message): Promise<void>;
+  /** Opens whatever carries messages that belong to no request, for a client with a session. */
+  attach(from: Introduction): void;
+  /** Ends everything this half holds open. */
+  close(): Promise<void>;
+}
+
 /** The core as a downstream half sees it: any upstream, whatever its era, in the words of the client's era. */
 export interface Relay {
+  /** The name of the upstream in the configuration. */
+  readonly name: string;
   /** Introduces a client; resolves once the upstream has accepted this credential. @throws GatewayError */
   introduce(introduction: Introduction): Promise<ServerDescription>;
   /** Runs a request. Never throws: every failure is an outcome. */

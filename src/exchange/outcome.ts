@@ -1,4 +1,5 @@
-import { GatewayError } from '../errors/gateway-error.js';
+import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
+import type { Draft } from '../jsonrpc/draft.js';
 import type { Message } from '../jsonrpc/message.js';
 
 /** How an exchange ended. Every exchange ends exactly once. */
@@ -8,6 +9,8 @@ export type Outcome = CompleteOutcome | InputRequiredOutcome | FailedOutcome;
 export interface CompleteOutcome {
   readonly kind: 'complete';
   readonly message: Message;
+  /** Pending edits of the message, when a translation made any. */
+  readonly draft?: Draft;
 }
 
 /** The upstream wants answers first. Only modern upstreams end an exchange so. */
@@ -30,6 +33,8 @@ export interface FailedOutcome {
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** The upstream's error response, verbatim, when there was one. */
   readonly message?: Message;
+  /** The answer shows that the upstream is of another era than believed, and that the request did not run. */
+  readonly contradiction?: string;
 }
 
 /** A failure the gateway itself reports. */
@@ -43,4 +48,9 @@ export function failure(error: GatewayError): FailedOutcome {
     ...(error.data !== undefined && { data: error.data }),
     headers: error.headers,
   };
+}
+
+/** The client cancelled the request; nobody waits for an answer. */
+export function cancelled(): FailedOutcome {
+  return failure(new GatewayError(GATEWAY_CODE.cancelled, 'the client cancelled the request', { status: 499 }));
 }

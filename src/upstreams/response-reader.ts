@@ -5,6 +5,8 @@ import type { ResponseHead, ResponseListener, RunningRequest, UpstreamHttp } fro
 
 /** What a call hears while its response arrives. */
 export interface ResponseReader {
+  /** Status and headers came. */
+  onHead?(head: ResponseHead): void;
   /** The upstream answers with an event stream. */
   onStream?(): void;
   /** One JSON text: the body of a JSON response, or the data of one event. */
@@ -86,6 +88,7 @@ class Listener implements ResponseListener {
 
   onHead(head: ResponseHead): void {
     this.head = head;
+    this.reader.onHead?.(head);
     const type = mediaType(head);
     if (isSuccess(head) && type === 'text/event-stream') {
       const { reader } = this;

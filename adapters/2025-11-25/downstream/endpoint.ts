@@ -1,0 +1,252 @@
+import type { AdapterContext, DownstreamHalf, Incoming } from '../../adapter.js';
+import { LATEST_LEGACY, hasBatches, isLegacyRevision } from '../revisions.js';
+import { principalOf } from '../../../src/auth/principal.js';
+import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
+import type { ClientDescription, Era, Relay } from '../../../src/exchange/exchange.js';
+import { traceHeaders } from '../../../src/exchange/passed-headers.js';
+import { redraw } from '../../../src/exchange/relabel.js';
+import type { HttpReply, HttpRequest } from '../../../src/http/port.js';
+import { Draft } from '../../../src/jsonrpc/draft.js';
+import { INVALID_REQUEST } from '../../../src/jsonrpc/error-code.js';
+import { memberOf, stringValue, valueText } from '../../../src/jsonrpc/json-scan.js';
+import { type Message, metaOf, paramString } from '../../../src/jsonrpc/message.js';
+import { printResult } from '../../../src/jsonrpc/print.js';
+import { isLogLevel } from '../../../src/translation/log-level.js';
+import { RESERVED_META_KEYS, stripReservedMeta } from '../../../src/translation/reserved-meta.js';
+import { initializeResultText } from './initialize.js';
+import { PostExchange } from './post-exchange.js';
+import { PostReply } from './post-reply.js';
+import type { LegacySession } from './session.js';
+import { SessionTable } from './session-table.js';
+
+/** The gateway as a legacy server. @see /specification/2025-11-25/basic/transports#streamable-http */
+export class LegacyEndpoint implements DownstreamHalf {
+  readonly era: Era = 'legacy';
+  private readonly sessions: SessionTable;
+
+  constructor(private readonly context: AdapterContext) {
+    this.sessions = new SessionTable(context);
+  }
+
+  /** Whether a request shows a session this caller owns. */
+  knows(request: HttpRequest): boolean {
+    return this.sessionOf(request) !== undefined;
+  }
+
+  async serve(request: HttpRequest, incoming: Incoming, reply: HttpReply, relay: Relay): Promise<void> {
+    const [first] = incoming.messages;
+    if (request.method === 'POST' && !incoming.batch && first?.kind === 'request' && first.method === 'initialize') {
+      await this.initialize(request, first, reply, relay);
+      return;
+    }
+    const session = this.sessionOf(request);
+    if (session === undefined) {
+      throw new GatewayError(GATEWAY_CODE.sessionEnded, 'unknown or expired session; initialize again', {
+        status: 404,
+      });
+    }
+    this.checkVersion(request, session);
+    session.seen(request);
+    if (request.method === 'POST') this.post(request, incoming, reply, relay, session);
+    else if (request.method === 'GET') this.get(request, reply, relay, session);
+    else {
+      session.end('the client ended the session');
+      reply.empty(204);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.sessions.close();
+    return Promise.resolve();
+  }
+
+  private sessionOf(request: HttpRequest): LegacySession | undefined {
+    return this.sessions.find(request.headers['mcp-session-id'], principalOf(request.headers['authorization']));
+  }
+
+  /** The session knows its version; a header may name another we serve, but not one nobody does. */
+  private checkVersion(request: HttpRequest, session: LegacySession): void {
+    const named = request.headers['mcp-protocol-version'];
+    if (named === undefined || named === session.revision) return;
+    if (!this.context.servedRevisions.includes(named)) {
+      throw new GatewayError(
+        INVALID_REQUEST,
+        `unsupported MCP-Protocol-Version (supported: ${this.context.servedRevisions.join(', ')})`,
+        { status: 400 },
+      );
+    }
+    this.context.log.debug(
+      { named, negotiated: session.revision },
+      'the version header differs from the negotiated one; the session counts',
+    );
+  }
+
+  private async initialize(request: HttpRequest, message: Message, reply: HttpReply, relay: Relay): Promise<void> {
+    const wanted = paramString(message, 'protocolVersion');
+    const params = message.params?.object;
+    const info = memberOf(params, 'clientInfo');
+    const capabilities = memberOf(params, 'capabilities');
+    const client: ClientDescription = {
+      revision: isLegacyRevision(wanted) ? wanted : LATEST_LEGACY,
+      capabilities: capabilities === undefined ? '{}' : valueText(message.text, capabilities),
+      ...(info !== undefined && { clientInfo: valueText(message.text, info) }),
+      ...(this.context.config.compat.defaultLogLevel !== undefined && {
+        logLevel: this.context.config.compat.defaultLogLevel,
+      }),
+    };
+    const authorization = request.headers['authorization'];
+    const session = this.sessions.create(
+      client,
+      principalOf(authorization),
+      relay.name,
+      authorization,
+      request.remoteAddress,
+    );
+    let description;
+    try {
+      description = await relay.introduce({
+        ...session.introduction(request),
+        message: withoutReservedMeta(message),
+      });
+    } catch (error) {
+      session.end('the upstream refused the client');
+      throw error;
+    }
+    const { text, revision } = initializeResultText(message.id ?? 'null', description, client.revision);
+    session.client = { ...client, revision };
+    if (reply.closed) {
+      session.end('the client went away before it learnt of its session');
+      return;
+    }
+    this.sessions.enter(session, request.remoteAddress);
+    reply.json(200, text, { 'Mcp-Session-Id': session.id });
+  }
+
+  private get(request: HttpRequest, reply: HttpReply, relay: Relay, session: LegacySession): void {
+    const lastEventId = request.headers['last-event-id'];
+    if (lastEventId === undefined || lastEventId === '') {
+      session.standalone.attachFresh(reply.stream(), session.priming);
+      relay.attach(session.introduction(request));
+      return;
+    }
+    const place = session.buffer.find(lastEventId);
+    if (place === undefined) {
+      throw new GatewayError(
+        INVALID_REQUEST,
+        'unknown Last-Event-ID: it names no event of this session; open a new stream without it',
+        { status: 400 },
+      );
+    }
+    if (place.kind === 'expired') {
+      const sink = reply.stream();
+      if (place.stream === 'standalone') {
+        session.standalone.attachFresh(sink, session.priming);
+        relay.attach(session.introduction(request));
+        return;
+      }
+      const stream = session.buffer.open('post');
+      stream.attach(sink, 0, session.priming);
+      for (const id of place.requests) stream.append(session.buffer.evictedError(id), { request: id });
+      stream.finish();
+      return;
+    }
+    place.stream.attach(reply.stream(), place.after, false);
+    if (place.stream.kind === 'standalone') relay.attach(session.introduction(request));
+    const { closeAfterMs, retryMs } = this.context.config.polling;
+    if (session.priming && closeAfterMs > 0) place.stream.pollAfter(closeAfterMs, retryMs);
+  }
+
+  private post(
+    request: HttpRequest,
+    incoming: Incoming,
+    reply: HttpReply,
+    relay: Relay,
+    session: LegacySession,
+  ): void {
+    if (incoming.batch && !hasBatches(session.revision)) {
+      throw new GatewayError(INVALID_REQUEST, 'batches exist in protocol version 2025-03-26 only', { status: 400 });
+    }
+    const requests: Message[] = [];
+    for (const message of incoming.messages) {
+      if (message.kind === 'request') requests.push(message);
+      else if (message.kind === 'notification') this.notification(request, message, relay, session);
+      else session.questions.take(message);
+    }
+    if (requests.length === 0) {
+      reply.empty(202);
+      return;
+    }
+    const { streamCommitMs } = this.context.config.timeouts;
+    const { closeAfterMs, retryMs } = this.context.config.polling;
+    const exchanges: PostExchange[] = [];
+    const post = new PostReply(
+      session,
+      reply,
+      requests.map((message) => message.id ?? 'null'),
+      incoming.batch,
+      { commitMs: streamCommitMs, closeAfterMs, retryMs },
+      () => {
+        for (const exchange of exchanges) exchange.cancel();
+      },
+    );
+    const headers = traceHeaders(request);
+    for (const message of requests) {
+      const exchange = new PostExchange(withoutReservedMeta(message), session, post, headers);
+      exchanges.push(exchange);
+      void this.run(exchange, session, post, relay);
+    }
+  }
+
+  private async run(exchange: PostExchange, session: LegacySession, post: PostReply, relay: Relay): Promise<void> {
+    const { id, method, message } = exchange;
+    if (method === 'ping') {
+      post.respond(id, printResult(id, '{}'), 200);
+      return;
+    }
+    if (method === 'logging/setLevel') {
+      const level = stringValue(message.text, memberOf(message.params?.object, 'level'));
+      if (isLogLevel(level)) session.client = { ...session.client, logLevel: level };
+    }
+    session.register(id, exchange);
+    const onEnd = () => exchange.cancel();
+    session.ended.addEventListener('abort', onEnd, { once: true });
+    const outcome = await relay.run(exchange);
+    session.ended.removeEventListener('abort', onEnd);
+    session.unregister(id, exchange);
+    const status = outcome.kind === 'failed' ? statusOf(outcome.status, outcome.origin) : 200;
+    const response = exchange.finish(outcome);
+    post.respond(id, response, status, outcome.kind === 'failed' ? outcome.headers : undefined);
+  }
+
+  private notification(request: HttpRequest, message: Message, relay: Relay, session: LegacySession): void {
+    if (message.method === 'notifications/cancelled') {
+      const id = memberOf(message.params?.object, 'requestId');
+      if (id !== undefined) session.cancel(valueText(message.text, id));
+      return;
+    }
+    // A notification is answered 202 whatever becomes of it; its fate upstream is for the log.
+    relay.notify(session.introduction(request), withoutReservedMeta(message)).catch((error: unknown) => {
+      const problem = error instanceof Error ? error.message : 'unknown';
+      this.context.log.debug({ method: message.method, problem }, 'a notification did not reach the upstream');
+    });
+  }
+}
+
+/**
+ * Inside a session a JSON-RPC error is a 200: the statuses that mean something there are those about access, load and the
+ * session itself, and those of the gateway's own failures.
+ */
+function statusOf(status: number | undefined, origin: 'upstream' | 'gateway'): number {
+  if (status === undefined) return 200;
+  if (origin === 'gateway') return status;
+  return status === 401 || status === 403 || status === 429 || status >= 500 ? status : 200;
+}
+
+/** The message without the reserved keys real hosts leave in it: they are no business of either upstream era. */
+function withoutReservedMeta(message: Message): Message {
+  const meta = metaOf(message);
+  if (meta === undefined || !meta.members.some((member) => RESERVED_META_KEYS.includes(member.key))) return message;
+  const draft = new Draft(message.text);
+  stripReservedMeta(message, draft);
+  return redraw(draft);
+}

@@ -1,0 +1,85 @@
+import type { LegacySession } from './session.js';
+import type { HttpReply } from '../../../src/http/port.js';
+import type { RawId } from '../../../src/jsonrpc/message.js';
+import type { StreamLog } from '../../../src/replay/stream-log.js';
+
+/** When and how a waiting stream hands its client over to polling. Times in milliseconds. */
+export interface ReplyTiming {
+  readonly commitMs: number;
+  readonly closeAfterMs: number;
+  readonly retryMs: number;
+}
+
+/**
+ * The answer to one POST: plain JSON when the responses come first, or a resumable stream as soon as there is something
+ * to say before them or the time is up.
+ * @see /specification/2025-11-25/basic/transports#sending-messages-to-the-server
+ */
+export class PostReply {
+  private stream: StreamLog | undefined;
+  private readonly responses: string[] = [];
+  private readonly waiting = new Set<RawId>();
+  private readonly timer: NodeJS.Timeout;
+  private over = false;
+
+  constructor(
+    private readonly session: LegacySession,
+    private readonly reply: HttpReply,
+    requests: readonly RawId[],
+    private readonly batch: boolean,
+    private readonly timing: ReplyTiming,
+    private readonly abandon: () => void,
+  ) {
+    for (const id of requests) this.waiting.add(id);
+    this.timer = setTimeout(() => this.commit(), timing.commitMs);
+    this.timer.unref();
+  }
+
+  /**
+   * Goes over to a stream. Undefined when the client went away before it could learn any event id: it can never come
+   * back for what follows.
+   */
+  commit(): StreamLog | undefined {
+    if (this.stream !== undefined || this.over) return this.stream;
+    clearTimeout(this.timer);
+    if (this.reply.closed || this.reply.started || this.session.ended.aborted) return undefined;
+    const { session, timing } = this;
+    const stream = session.buffer.open('post');
+    this.stream = stream;
+    stream.abandon = this.abandon;
+    for (const id of this.waiting) stream.requests.add(id);
+    stream.attach(this.reply.stream(), 0, session.priming);
+    if (session.priming && timing.closeAfterMs > 0) stream.pollAfter(timing.closeAfterMs, timing.retryMs);
+    for (const response of this.responses.splice(0)) stream.append(response);
+    return stream;
+  }
+
+  notify(text: string): void {
+    this.commit()?.append(text);
+  }
+
+  /** One request has ended; `response` is undefined when it was cancelled and gets none. */
+  respond(id: RawId, response: string | undefined, status: number, headers?: Parameters<HttpReply['json']>[2]): void {
+    this.waiting.delete(id);
+    if (this.stream !== undefined) {
+      if (response !== undefined) this.stream.append(response, { request: id });
+      this.stream.requests.delete(id);
+      if (this.waiting.size === 0) this.finishStream();
+      return;
+    }
+    if (response !== undefined) this.responses.push(response);
+    if (this.waiting.size > 0) return;
+    this.over = true;
+    clearTimeout(this.timer);
+    if (this.reply.closed || this.reply.started) return;
+    if (this.batch) this.reply.json(200, `[${this.responses.join(',')}]`);
+    else if (this.responses[0] !== undefined) this.reply.json(status, this.responses[0], headers);
+    // A cancelled request gets no response; an empty stream is how HTTP says so.
+    else this.reply.stream().end();
+  }
+
+  private finishStream(): void {
+    this.over = true;
+    this.stream?.finish();
+  }
+}

@@ -1,0 +1,90 @@
+import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
+import type { Answer, Question } from '../../../src/exchange/question.js';
+import { valueText } from '../../../src/jsonrpc/json-scan.js';
+import { type Message, idKey } from '../../../src/jsonrpc/message.js';
+import { printNotification, printRequest } from '../../../src/jsonrpc/print.js';
+import type { StreamLog } from '../../../src/replay/stream-log.js';
+
+interface OpenQuestion {
+  settle(answer: Message): void;
+  fail(error: GatewayError): void;
+}
+
+/**
+ * The questions a session's client has been asked and not answered yet. Ids are the gateway's own; an answer is
+ * matched within its session only, and an unknown one is ignored.
+ * @see /specification/2025-11-25/basic/transports#sending-messages-to-the-server
+ */
+export class QuestionDesk {
+  private readonly open = new Map<string, OpenQuestion>();
+  private last = 0;
+
+  /** @param timeoutMs how long a person may take, in milliseconds */
+  constructor(private readonly timeoutMs: number) {}
+
+  /**
+   * Puts a question on a stream and waits for its answer.
+   * @throws GatewayError withdrawn, timed out, or the session ended
+   */
+  ask(question: Question, stream: StreamLog, signal: AbortSignal): Promise<Answer> {
+    return new Promise<Answer>((resolve, reject) => {
+      this.last++;
+      const id = String(this.last);
+      const key = idKey(id);
+      const event = stream.append(printRequest(id, question.method, question.params), { pinned: true });
+      const close = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', withdraw);
+        this.open.delete(key);
+        event.pinned = false;
+      };
+      const fail = (error: GatewayError) => {
+        close();
+        reject(error);
+      };
+      const tell = (reason: string) => {
+        const params = `{"requestId":${id},"reason":${JSON.stringify(reason)}}`;
+        stream.append(printNotification('notifications/cancelled', params));
+      };
+      const withdraw = () => {
+        tell('the server withdrew the request');
+        fail(new GatewayError(GATEWAY_CODE.questionFailed, 'the question was withdrawn'));
+      };
+      const timer = setTimeout(() => {
+        tell('no answer in time');
+        fail(new GatewayError(GATEWAY_CODE.questionFailed, `the client did not answer within ${this.timeoutMs} ms`));
+      }, this.timeoutMs);
+      timer.unref();
+      this.open.set(key, {
+        settle: (answer) => {
+          close();
+          resolve(answerOf(question.key, answer));
+        },
+        fail,
+      });
+      if (signal.aborted) withdraw();
+      else signal.addEventListener('abort', withdraw, { once: true });
+    });
+  }
+
+  /** Takes a response the client posted. Returns false when nobody waits for it. */
+  take(answer: Message): boolean {
+    const question = answer.id === undefined ? undefined : this.open.get(idKey(answer.id));
+    question?.settle(answer);
+    return question !== undefined;
+  }
+
+  /** The session is over: nobody will answer. */
+  close(): void {
+    const error = new GatewayError(GATEWAY_CODE.sessionEnded, 'the session has ended');
+    for (const question of [...this.open.values()]) question.fail(error);
+  }
+}
+
+function answerOf(key: string, answer: Message): Answer {
+  if (answer.kind === 'result' && answer.result !== undefined) {
+    return { kind: 'result', key, result: valueText(answer.text, answer.result) };
+  }
+  const error = answer.error === undefined ? '{"code":-32603,"message":"no answer"}' : valueText(answer.text, answer.error);
+  return { kind: 'error', key, error };
+}

@@ -1,0 +1,312 @@
+import type { UpstreamContext } from '../../adapter.js';
+import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
+import { CallBudget } from '../../../src/exchange/call-budget.js';
+import type { Exchange } from '../../../src/exchange/exchange.js';
+import { type FailedOutcome, type Outcome, cancelled, failure } from '../../../src/exchange/outcome.js';
+import { withProgressToken } from '../../../src/exchange/relabel.js';
+import { Draft } from '../../../src/jsonrpc/draft.js';
+import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
+import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
+import { type Message, idKey } from '../../../src/jsonrpc/message.js';
+import { printError, printNotification, printResult } from '../../../src/jsonrpc/print.js';
+import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
+import { progressTokenOf, retokenRequest } from '../../../src/translation/progress.js';
+import { Backoff } from '../../../src/upstreams/backoff.js';
+import { nextId } from '../../../src/upstreams/id-source.js';
+import {
+  type ReadingRequest,
+  type ResponseEnd,
+  type ResponseReader,
+  readResponse,
+} from '../../../src/upstreams/response-reader.js';
+import { errorMessageIn, statusError, upstreamError } from '../../../src/upstreams/upstream-error.js';
+import { readMessages } from './incoming.js';
+import type { UpstreamSession } from './session.js';
+
+/** How long a stream may stay open behind its response, in milliseconds. */
+const LINGER_MS = 2000;
+
+/** How a call ended: with an outcome, or with the news that the upstream knows the session no more. */
+export type CallEnd =
+  | { readonly kind: 'outcome'; readonly outcome: Outcome }
+  | { readonly kind: 'sessionLost' }
+  /** The answer was lost on the way; the request may or may not have run. */
+  | { readonly kind: 'unknown'; readonly outcome: FailedOutcome };
+
+/**
+ * One request on an upstream session, from POST to response: the notifications and questions on its stream, the
+ * resumption of that stream when the upstream or the network cut it, and the cancellation.
+ * @see /specification/2025-11-25/basic/transports#sending-messages-to-the-server
+ */
+export class LegacyCall {
+  private readonly id = nextId();
+  private readonly context: UpstreamContext;
+  private readonly budget: CallBudget;
+  private readonly backoff = new Backoff(250, 15_000);
+  private readonly questions = new Map<string, AbortController>();
+  private reading: ReadingRequest | undefined;
+  private cursor: string | undefined;
+  private retryMs = 0;
+  private retryTimer: NodeJS.Timeout | undefined;
+  private streaming = false;
+  private ended = false;
+  private sent = false;
+  private resolve!: (end: CallEnd) => void;
+  private readonly finished = new Promise<CallEnd>((resolve) => (this.resolve = resolve));
+  private readonly onCancel = () => this.cancel();
+
+  constructor(
+    private readonly session: UpstreamSession,
+    private readonly exchange: Exchange,
+  ) {
+    this.context = session.context;
+    const { callMs, callMaxMs } = this.context.config.timeouts;
+    this.budget = new CallBudget(callMs, callMaxMs, () => this.expire());
+  }
+
+  /** Sends the request; resolves once, with its end. */
+  run(): Promise<CallEnd> {
+    if (this.exchange.signal.aborted) {
+      this.end({ kind: 'outcome', outcome: cancelled() });
+      return this.finished;
+    }
+    this.exchange.signal.addEventListener('abort', this.onCancel, { once: true });
+    const headers = { ...this.session.headers(this.exchange.caller), ...this.exchange.headers };
+    this.sent = true;
+    this.read({ method: 'POST', headers, body: this.requestText() }, (end) => this.afterPost(end));
+    return this.finished;
+  }
+
+  private requestText(): string {
+    const { message, progressToken } = this.exchange;
+    const draft = new Draft(message.text);
+    draft.set(message.root, 'id', this.id);
+    stripReservedMeta(message, draft);
+    if (progressToken !== undefined) retokenRequest(message, draft, this.id);
+    return draft.print();
+  }
+
+  private read(request: Parameters<typeof readResponse>[1], then: (end: ResponseEnd) => void): void {
+    const reader: ResponseReader = {
+      onStream: () => {
+        this.streaming = true;
+        if (!this.ended) this.exchange.begin();
+      },
+      onText: (text) => {
+        for (const message of readMessages(text, this.context)) {
+          if (this.ended) return;
+          this.backoff.reset();
+          this.budget.renew();
+          this.route(message);
+        }
+      },
+      onCursor: (id) => {
+        this.cursor = id;
+      },
+      onRetry: (ms) => {
+        this.retryMs = ms;
+      },
+    };
+    const reading = readResponse(this.context.http, request, reader, {
+      maxBytes: this.context.config.limits.upstreamMessageBytes,
+    });
+    this.reading = reading;
+    void reading.done.then((end) => {
+      if (!this.ended) then(end);
+    });
+  }
+
+  private afterPost(end: ResponseEnd): void {
+    if (end.kind === 'status') this.end(this.refused(end));
+    else if (end.kind === 'failed' && !end.sent) this.end({ kind: 'outcome', outcome: failure(end.error) });
+    else if (end.kind === 'failed' && end.error.code === GATEWAY_CODE.upstreamProtocol)
+      this.end({ kind: 'outcome', outcome: failure(end.error) });
+    else if (this.streaming && this.cursor !== undefined) this.resumeLater();
+    else if (end.kind === 'failed') this.end({ kind: 'unknown', outcome: failure(end.error) });
+    else this.end(this.noResponse(end.stream));
+  }
+
+  private noResponse(stream: boolean): CallEnd {
+    if (!stream) {
+      return {
+        kind: 'outcome',
+        outcome: failure(
+          new GatewayError(
+            GATEWAY_CODE.upstreamProtocol,
+            `the upstream ${this.context.name} answered ${this.exchange.method} with no JSON-RPC response`,
+            { status: 502 },
+          ),
+        ),
+      };
+    }
+    return {
+      kind: 'unknown',
+      outcome: failure(
+        new GatewayError(
+          GATEWAY_CODE.outcomeUnknown,
+          `the upstream ${this.context.name} ended its stream without a response; the request may or may not have run`,
+          { status: 502 },
+        ),
+      ),
+    };
+  }
+
+  private refused(end: Extract<ResponseEnd, { kind: 'status' }>): CallEnd {
+    const message = errorMessageIn(end.body, this.context.config.limits.jsonDepth);
+    const error = message === undefined ? undefined : upstreamError(message, end.head);
+    if (this.session.id !== undefined && isLostSession(end.head.status, error, message)) {
+      return { kind: 'sessionLost' };
+    }
+    if (error !== undefined) return { kind: 'outcome', outcome: error };
+    return { kind: 'outcome', outcome: failure(statusError(end.head, this.context.name)) };
+  }
+
+  /** The stream was cut before the response: its rest is fetched by GET with the last event id. */
+  private resumeLater(): void {
+    this.retryTimer = setTimeout(() => {
+      const { 'content-type': _type, ...headers } = this.session.headers(this.session.caller);
+      headers['accept'] = 'text/event-stream';
+      if (this.cursor !== undefined) headers['last-event-id'] = this.cursor;
+      this.read({ method: 'GET', headers }, (end) => {
+        if (end.kind === 'status' && end.head.status >= 400 && end.head.status < 500 && end.head.status !== 429) {
+          this.end(this.noResponse(true));
+        } else {
+          this.resumeLater();
+        }
+      });
+    }, this.backoff.next(this.retryMs));
+    this.retryTimer.unref();
+  }
+
+  private route(message: Message): void {
+    if (message.kind === 'request') {
+      void this.answer(message);
+      return;
+    }
+    if (message.kind === 'notification') {
+      this.relayNotification(message);
+      return;
+    }
+    // An error whose request the upstream could not read has no id: it can only mean this one.
+    if (message.id !== undefined && idKey(message.id) !== idKey(this.id)) {
+      this.context.log.warn({ upstream: this.context.name }, 'the upstream answered a request nobody sent here');
+      return;
+    }
+    const outcome: Outcome =
+      message.kind === 'result' ? { kind: 'complete', message } : upstreamError(message);
+    this.end({ kind: 'outcome', outcome });
+  }
+
+  private relayNotification(message: Message): void {
+    if (message.method === 'notifications/cancelled') {
+      const requestId = memberOf(message.params?.object, 'requestId');
+      if (requestId !== undefined) this.questions.get(idKey(valueText(message.text, requestId)))?.abort();
+      return;
+    }
+    let relayed = message;
+    if (message.method === 'notifications/progress') {
+      const own = this.exchange.progressToken;
+      if (own === undefined || progressTokenOf(message) !== this.id) {
+        this.context.log.debug({ upstream: this.context.name }, 'dropped progress for an unknown token');
+        return;
+      }
+      relayed = withProgressToken(message, own);
+    }
+    if (!this.exchange.notify(relayed)) {
+      this.reading?.pause();
+      const { reading } = this;
+      this.exchange.onReady(() => reading?.resume());
+    }
+  }
+
+  private async answer(message: Message): Promise<void> {
+    const id = message.id ?? 'null';
+    const method = message.method ?? '';
+    if (method === 'ping') {
+      await this.session.post(printResult(id, '{}'));
+      return;
+    }
+    const key = idKey(id);
+    const abort = new AbortController();
+    this.questions.set(key, abort);
+    this.budget.hold();
+    let text: string;
+    try {
+      const params = message.params === undefined ? undefined : valueText(message.text, message.params);
+      const answers = await this.exchange.ask(
+        [{ key, method, ...(params !== undefined && { params }) }],
+        abort.signal,
+      );
+      const [answer] = answers;
+      if (answer === undefined) text = printError(id, METHOD_NOT_FOUND, 'no answer');
+      else if (answer.kind === 'result') text = printResult(id, answer.result);
+      else text = `{"jsonrpc":"2.0","id":${id},"error":${answer.error}}`;
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      text = printError(id, error.code, error.message, error.data);
+    } finally {
+      this.questions.delete(key);
+      this.budget.release();
+    }
+    if (!abort.signal.aborted && !this.ended) await this.session.post(text);
+  }
+
+  /** The client cancels: the upstream is told with the id it knows, on the session that runs the call. */
+  private cancel(): void {
+    if (this.ended) return;
+    this.tellCancelled('the client cancelled the request');
+    this.end({ kind: 'outcome', outcome: cancelled() });
+  }
+
+  private expire(): void {
+    if (this.ended) return;
+    this.tellCancelled('the call took too long');
+    const error = new GatewayError(
+      GATEWAY_CODE.upstreamTimeout,
+      `the upstream ${this.context.name} did not finish ${this.exchange.method} in time`,
+      { status: 504 },
+    );
+    this.end({ kind: 'outcome', outcome: failure(error) });
+  }
+
+  private tellCancelled(reason: string): void {
+    if (!this.sent) return;
+    const params = `{"requestId":${this.id},"reason":${JSON.stringify(reason)}}`;
+    void this.session.post(printNotification('notifications/cancelled', params), this.exchange.caller);
+  }
+
+  private end(end: CallEnd): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.budget.stop();
+    clearTimeout(this.retryTimer);
+    this.exchange.signal.removeEventListener('abort', this.onCancel);
+    for (const question of this.questions.values()) question.abort();
+    if (end.kind === 'outcome' && end.outcome.kind === 'complete') this.linger();
+    else this.reading?.abort();
+    this.resolve(end);
+  }
+
+  /** A stream normally ends right behind its response; cutting it would cost the connection, waiting for ever too. */
+  private linger(): void {
+    const { reading } = this;
+    if (!this.streaming || reading === undefined) return;
+    const timer = setTimeout(() => reading.abort(), LINGER_MS);
+    timer.unref();
+    void reading.done.then(() => clearTimeout(timer));
+  }
+}
+
+/**
+ * Whether a refusal says that the session is gone. 404 does, unless its body says that the method is unknown; so does
+ * the 400 with which servers that lost their memory answer a session id they have never seen, which names no request.
+ * @see /specification/2025-11-25/basic/transports#session-management
+ */
+function isLostSession(
+  status: number,
+  error: FailedOutcome | undefined,
+  message: Message | undefined,
+): boolean {
+  if (status === 404) return error?.code !== METHOD_NOT_FOUND;
+  return status === 400 && error !== undefined && message?.id === undefined && /session/i.test(error.text);
+}

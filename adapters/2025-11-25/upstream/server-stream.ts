@@ -1,0 +1,123 @@
+import { GatewayError } from '../../../src/errors/gateway-error.js';
+import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
+import { type Message, idKey } from '../../../src/jsonrpc/message.js';
+import { printError, printResult } from '../../../src/jsonrpc/print.js';
+import { INTERNAL_ERROR } from '../../../src/jsonrpc/error-code.js';
+import { Backoff } from '../../../src/upstreams/backoff.js';
+import { type ReadingRequest, readResponse } from '../../../src/upstreams/response-reader.js';
+import { readMessages } from './incoming.js';
+import type { UpstreamSession } from './session.js';
+
+/**
+ * The standalone GET stream of an upstream session: messages that belong to no request.
+ * The gateway is a correct client of it: it remembers ids, obeys `retry`, resumes with `Last-Event-ID`, and takes
+ * 405 for what it is, "no such stream".
+ * @see /specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
+ */
+export class ServerStream {
+  private reading: ReadingRequest | undefined;
+  private cursor: string | undefined;
+  private retryMs = 0;
+  private closed = false;
+  private timer: NodeJS.Timeout | undefined;
+  private readonly backoff = new Backoff(500, 30_000);
+  /** Questions of the upstream that wait for the client, by the key of their id. */
+  private readonly questions = new Map<string, AbortController>();
+
+  constructor(private readonly session: UpstreamSession) {}
+
+  open(): void {
+    const { session } = this;
+    if (this.closed || session.ended) return;
+    const { 'content-type': _type, ...headers } = session.headers(session.caller);
+    headers['accept'] = 'text/event-stream';
+    if (this.cursor !== undefined) headers['last-event-id'] = this.cursor;
+    const reading = readResponse(
+      session.context.http,
+      { method: 'GET', headers },
+      {
+        onText: (text) => {
+          this.backoff.reset();
+          for (const message of readMessages(text, session.context)) this.route(message);
+        },
+        onCursor: (id) => {
+          this.cursor = id;
+        },
+        onRetry: (ms) => {
+          this.retryMs = ms;
+        },
+      },
+      { maxBytes: session.context.config.limits.upstreamMessageBytes },
+    );
+    this.reading = reading;
+    void reading.done.then((end) => {
+      if (this.closed) return;
+      if (end.kind === 'status' && end.head.status >= 400 && end.head.status < 500 && end.head.status !== 429) {
+        // 405: the upstream offers no such stream. Anything else in 4xx will not get better by asking again either.
+        if (end.head.status !== 405) {
+          session.context.log.info(
+            { upstream: session.context.name, status: end.head.status },
+            'the upstream refused its standalone stream',
+          );
+        }
+        return;
+      }
+      this.timer = setTimeout(() => this.open(), this.backoff.next(this.retryMs));
+      this.timer.unref();
+    });
+  }
+
+  close(): void {
+    this.closed = true;
+    clearTimeout(this.timer);
+    this.reading?.abort();
+    for (const question of this.questions.values()) question.abort();
+  }
+
+  private route(message: Message): void {
+    const { conversation } = this.session;
+    if (message.kind === 'request') {
+      void this.answer(message);
+      return;
+    }
+    if (message.kind !== 'notification' || conversation === undefined) return;
+    if (message.method === 'notifications/cancelled') {
+      const requestId = memberOf(message.params?.object, 'requestId');
+      if (requestId !== undefined) this.questions.get(idKey(valueText(message.text, requestId)))?.abort();
+      return;
+    }
+    conversation.notify(message);
+  }
+
+  private async answer(message: Message): Promise<void> {
+    const id = message.id ?? 'null';
+    const method = message.method ?? '';
+    const { conversation } = this.session;
+    if (method === 'ping') {
+      await this.session.post(printResult(id, '{}'));
+      return;
+    }
+    const abort = new AbortController();
+    const key = idKey(id);
+    this.questions.set(key, abort);
+    let answer: string;
+    try {
+      if (conversation === undefined) throw new GatewayError(INTERNAL_ERROR, 'no client can be asked');
+      const params = message.params === undefined ? undefined : valueText(message.text, message.params);
+      const given = await conversation.ask(
+        { key, method, ...(params !== undefined && { params }) },
+        abort.signal,
+      );
+      answer =
+        given.kind === 'result'
+          ? printResult(id, given.result)
+          : `{"jsonrpc":"2.0","id":${id},"error":${given.error}}`;
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      answer = printError(id, error.code, error.message, error.data);
+    } finally {
+      this.questions.delete(key);
+    }
+    if (!abort.signal.aborted && !this.closed) await this.session.post(answer);
+  }
+}

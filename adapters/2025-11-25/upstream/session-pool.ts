@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { UpstreamContext } from '../../adapter.js';
+import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
+import type { Introduction } from '../../../src/exchange/exchange.js';
+import { openSession } from './handshake.js';
+import type { UpstreamSession } from './session.js';
+
+const SWEEP_MS = 15_000;
+
+/** A session lent to one exchange. */
+export interface Lease {
+  readonly session: UpstreamSession;
+  /** Whether this lease's acquisition opened the session. */
+  readonly fresh: boolean;
+  release(): void;
+}
+
+/**
+ * The gateway's sessions with one legacy upstream: one per legacy client session, and for clients without sessions one
+ * sticky one per (principal, clientInfo, capabilities), so that a stateful server keeps its state between calls and no
+ * client ever claims what another declared.
+ */
+export class SessionPool {
+  private readonly sessions = new Map<string, UpstreamSession>();
+  private readonly opening = new Map<string, Promise<UpstreamSession>>();
+  private readonly owners = new Map<string, string>();
+  private exclusive = 0;
+  private readonly sweeper: NodeJS.Timeout;
+
+  constructor(private readonly context: UpstreamContext) {
+    this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
+    this.sweeper.unref();
+  }
+
+  /** Lends the session this caller's exchanges belong to, opening it first if need be. @throws GatewayError */
+  async acquire(introduction: Introduction): Promise<Lease> {
+    const { caller } = introduction;
+    const key = this.keyOf(introduction);
+    const known = this.sessions.get(key);
+    if (known !== undefined && !known.ended) return this.lend(known, false, introduction);
+    let opening = this.opening.get(key);
+    const fresh = opening === undefined;
+    if (opening === undefined) {
+      if (caller.conversation?.ended.aborted === true) {
+        throw new GatewayError(GATEWAY_CODE.sessionEnded, 'the session has ended', { status: 404 });
+      }
+      this.makeRoom(introduction);
+      opening = openSession(this.context, key, introduction).then((session) => {
+        this.adopt(session, introduction);
+        return session;
+      });
+      this.opening.set(key, opening);
+      const forget = () => this.opening.delete(key);
+      opening.then(forget, forget);
+    }
+    return this.lend(await opening, fresh, introduction);
+  }
+
+  /** The session of a client that has one already. */
+  find(introduction: Introduction): UpstreamSession | undefined {
+    return this.sessions.get(this.keyOf(introduction));
+  }
+
+  /** Forgets a session the upstream no longer knows. */
+  drop(session: UpstreamSession, deleteUpstream: boolean): void {
+    if (this.sessions.get(session.key) === session) {
+      this.sessions.delete(session.key);
+      this.owners.delete(session.key);
+    }
+    session.end(deleteUpstream);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.sweeper);
+    await Promise.allSettled(this.opening.values());
+    for (const session of [...this.sessions.values()]) this.drop(session, true);
+  }
+
+  private lend(session: UpstreamSession, fresh: boolean, introduction: Introduction): Lease {
+    session.users++;
+    session.lastUsed = Date.now();
+    if (introduction.caller.authorization !== undefined || session.conversation === undefined) {
+      session.caller = introduction.caller;
+    }
+    let lent = true;
+    return {
+      session,
+      fresh,
+      release: () => {
+        if (!lent) return;
+        lent = false;
+        session.users--;
+        session.lastUsed = Date.now();
+        if (session.key.startsWith('x:') && session.users === 0) this.drop(session, true);
+      },
+    };
+  }
+
+  private adopt(session: UpstreamSession, introduction: Introduction): void {
+    this.sessions.set(session.key, session);
+    this.owners.set(session.key, ownerOf(introduction));
+    const ended = introduction.caller.conversation?.ended;
+    if (ended?.aborted === true) this.drop(session, true);
+    else ended?.addEventListener('abort', () => this.drop(session, true), { once: true });
+  }
+
+  private keyOf(introduction: Introduction): string {
+    const { caller, client } = introduction;
+    if (caller.conversation !== undefined) return `c:${caller.conversation.key}`;
+    const exclusive =
+      this.context.upstream.sessions === 'exclusive' ||
+      (caller.principal.anonymous && !isLoopback(caller.remoteAddress));
+    if (exclusive) {
+      this.exclusive++;
+      return `x:${this.exclusive}`;
+    }
+    const digest = createHash('sha256')
+      .update(JSON.stringify([caller.principal.key, client.clientInfo ?? '', client.capabilities]))
+      .digest('base64url');
+    return `s:${digest}`;
+  }
+
+  /** Keeps a principal below its cap: the idle session used longest ago goes; one in use never does. */
+  private makeRoom(introduction: Introduction): void {
+    const owner = ownerOf(introduction);
+    const cap = this.context.config.limits.upstreamSessionsPerPrincipal;
+    const own = [...this.sessions.values()].filter((session) => this.owners.get(session.key) === owner);
+    if (own.length < cap) return;
+    const idle = own
+      .filter((session) => session.users === 0 && session.conversation === undefined)
+      .sort((a, b) => a.lastUsed - b.lastUsed)[0];
+    if (idle !== undefined) {
+      this.drop(idle, true);
+      return;
+    }
+    // The sessions of legacy clients have a cap of their own, and end with their clients.
+    if (introduction.caller.conversation !== undefined) return;
+    throw new GatewayError(
+      GATEWAY_CODE.overloaded,
+      `all ${cap} upstream sessions of this caller are in use; try again later`,
+      { status: 429, headers: { 'Retry-After': String(this.context.config.limits.retryAfterSeconds) } },
+    );
+  }
+
+  private sweep(): void {
+    const before = Date.now() - this.context.config.timeouts.upstreamSessionIdleMs;
+    for (const session of [...this.sessions.values()]) {
+      if (session.users === 0 && session.conversation === undefined && session.lastUsed < before) {
+        this.drop(session, true);
+      }
+    }
+  }
+}
+
+function ownerOf({ caller }: Introduction): string {
+  return caller.principal.anonymous ? `a:${caller.remoteAddress}` : caller.principal.key;
+}
+
+function isLoopback(address: string): boolean {
+  const plain = address.startsWith('::ffff:') ? address.slice(7) : address;
+  return isIP(plain) === 4 ? plain.startsWith('127.') : plain === '::1';
+}

@@ -1,0 +1,99 @@
+import { hasVersionHeader } from '../revisions.js';
+import type { UpstreamContext } from '../../adapter.js';
+import { authorizationFor } from '../../../src/auth/upstream-authorization.js';
+import type { Caller, Conversation } from '../../../src/exchange/exchange.js';
+import type { Message } from '../../../src/jsonrpc/message.js';
+import { readResponse } from '../../../src/upstreams/response-reader.js';
+import type { ResponseEnd } from '../../../src/upstreams/response-reader.js';
+import { withTimeout } from '../../../src/upstreams/with-timeout.js';
+import { ServerStream } from './server-stream.js';
+
+/** How long the gateway waits for the answer to a notification, a response or a DELETE, in milliseconds. */
+const CONTROL_TIMEOUT_MS = 10_000;
+
+/**
+ * One session with a legacy upstream.
+ * @see /specification/2025-11-25/basic/transports#session-management
+ */
+export class UpstreamSession {
+  /** Exchanges running on it; a session in use is never evicted. */
+  users = 0;
+  lastUsed = Date.now();
+  /** The log level last asked of the upstream for clients that state theirs on each request. */
+  logLevel: string | undefined;
+  ended = false;
+  private stream: ServerStream | undefined;
+
+  constructor(
+    readonly context: UpstreamContext,
+    readonly key: string,
+    /** The `Mcp-Session-Id`; absent when the upstream keeps no sessions. */
+    readonly id: string | undefined,
+    readonly revision: string,
+    /** The upstream's InitializeResult message. */
+    readonly initialize: Message,
+    /** Whose credential background work uses; renewed by each exchange. Memory only. */
+    public caller: Caller,
+  ) {}
+
+  get conversation(): Conversation | undefined {
+    return this.caller.conversation;
+  }
+
+  /** The headers of a request on this session. */
+  headers(caller: Caller): Record<string, string> {
+    const headers: Record<string, string> = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
+    if (this.id !== undefined) headers['mcp-session-id'] = this.id;
+    if (hasVersionHeader(this.revision)) headers['mcp-protocol-version'] = this.revision;
+    const authorization = authorizationFor(this.context.upstream, caller);
+    if (authorization !== undefined) headers['authorization'] = authorization;
+    return headers;
+  }
+
+  /**
+   * Posts a notification or a response. Resolves when the upstream has answered, with whatever it answered; real
+   * servers answer 202, 204, or 200 with `null`, and all of that is fine.
+   */
+  async post(text: string, caller: Caller = this.caller): Promise<ResponseEnd> {
+    return send(this.context, 'POST', this.headers(caller), text);
+  }
+
+  /** Opens the standalone stream, once. */
+  openStream(): void {
+    if (this.ended || this.stream !== undefined) return;
+    this.stream = new ServerStream(this);
+    this.stream.open();
+  }
+
+  /** Ends the session at the upstream too, unless the upstream ended it. */
+  end(deleteUpstream: boolean): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.stream?.close();
+    if (!deleteUpstream || this.id === undefined) return;
+    const { 'content-type': _type, ...headers } = this.headers(this.caller);
+    void send(this.context, 'DELETE', headers).then((end) => {
+      if (end.kind === 'failed') {
+        this.context.log.debug({ upstream: this.context.name }, 'DELETE of an upstream session failed');
+      }
+    });
+  }
+}
+
+async function send(
+  context: UpstreamContext,
+  method: 'POST' | 'DELETE',
+  headers: Record<string, string>,
+  body?: string,
+): Promise<ResponseEnd> {
+  const reading = readResponse(
+    context.http,
+    { method, headers, ...(body !== undefined && { body }) },
+    { onText: () => undefined },
+    { maxBytes: context.config.limits.upstreamMessageBytes },
+  );
+  return withTimeout(reading, CONTROL_TIMEOUT_MS);
+}

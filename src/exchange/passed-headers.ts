@@ -1,0 +1,31 @@
+import type { HttpRequest } from '../http/port.js';
+
+const TRACE_HEADERS = ['traceparent', 'tracestate', 'baggage'] as const;
+const PARAM_PREFIX = 'mcp-param-';
+
+/** The request headers that travel on for any client: the trace context. @see https://www.w3.org/TR/trace-context/ */
+export function traceHeaders(request: HttpRequest): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name of TRACE_HEADERS) {
+    const value = request.headers[name];
+    if (value !== undefined && isPlainHeaderValue(value)) passed[name] = value;
+  }
+  return passed;
+}
+
+/**
+ * The `Mcp-Param-*` headers of a modern request: who does not recognise one forwards it.
+ * @see /specification/2026-07-28/basic/transports/streamable-http#server-behavior-for-custom-headers
+ */
+export function paramHeaders(request: HttpRequest): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (name.startsWith(PARAM_PREFIX) && value !== undefined && isPlainHeaderValue(value)) passed[name] = value;
+  }
+  return passed;
+}
+
+/** Visible ASCII, space and tab: nothing that could begin another header. */
+function isPlainHeaderValue(value: string): boolean {
+  return /^[\t\x20-\x7e]*$/.test(value);
+}

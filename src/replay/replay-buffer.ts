@@ -1,0 +1,173 @@
+import { GATEWAY_CODE } from '../errors/gateway-error.js';
+import { printError } from '../jsonrpc/print.js';
+import type { EventIds } from './event-id.js';
+import { type StoredEvent, StreamLog, type StreamKind } from './stream-log.js';
+
+/** Bounds of one session's buffer. */
+export interface ReplayLimits {
+  /** How long an event can be replayed, in milliseconds from its creation. */
+  readonly maxAgeMs: number;
+  readonly maxEvents: number;
+  readonly maxBytes: number;
+  /** Bytes over all sessions. */
+  readonly maxTotalBytes: number;
+  /** Bytes that may wait for a reader that does not read. */
+  readonly streamBufferBytes: number;
+}
+
+/** Bytes kept by all buffers of a process. */
+export class ReplayTotal {
+  bytes = 0;
+  /** Notifications dropped because a bound was reached. */
+  dropped = 0;
+}
+
+/** Where a resuming client stands. */
+export type Resumption =
+  | { readonly kind: 'found'; readonly stream: StreamLog; readonly after: number }
+  /** A stream of this session whose events are gone. `requests`: raw ids of requests that will get no response from it. */
+  | { readonly kind: 'expired'; readonly stream: StreamKind; readonly requests: readonly string[] };
+
+const MAX_TOMBSTONES = 1000;
+let lastStream = 0;
+
+/**
+ * The streams of one session and their stored events, bounded in time, number and bytes. Notifications go first when
+ * a bound is reached; a response that has to go is remembered, so that its request still gets an answer.
+ */
+export class ReplayBuffer {
+  private readonly streams = new Map<number, StreamLog>();
+  private readonly tombstones = new Map<number, { kind: StreamKind; requests: readonly string[] }>();
+  private count = 0;
+  private bytes = 0;
+
+  constructor(
+    readonly ids: EventIds,
+    readonly limits: ReplayLimits,
+    private readonly total: ReplayTotal,
+    private readonly observer: {
+      /** The stream lost its connection while its requests run on. */
+      detached(stream: StreamLog): void;
+      attached(stream: StreamLog): void;
+    },
+  ) {}
+
+  /** Opens a stream. Stream numbers are unique in the process, so no session's id fits another's stream. */
+  open(kind: StreamKind): StreamLog {
+    lastStream++;
+    const stream = new StreamLog(this, lastStream, kind);
+    this.streams.set(stream.id, stream);
+    return stream;
+  }
+
+  /** Finds the place an event id names. Undefined: unknown, foreign, malformed, or of another run. */
+  find(eventId: string): Resumption | undefined {
+    const cursor = this.ids.read(eventId);
+    if (cursor === undefined) return undefined;
+    const stream = this.streams.get(cursor.stream);
+    if (stream !== undefined) return { kind: 'found', stream, after: cursor.sequence };
+    const tombstone = this.tombstones.get(cursor.stream);
+    return tombstone && { kind: 'expired', stream: tombstone.kind, requests: tombstone.requests };
+  }
+
+  keep(stream: StreamLog, event: StoredEvent): void {
+    stream.events.push(event);
+    this.add(event);
+    const { maxEvents, maxBytes, maxTotalBytes } = this.limits;
+    const full = () => this.count > maxEvents || this.bytes > maxBytes || this.total.bytes > maxTotalBytes;
+    if (full()) this.evict(full, false);
+    if (full()) this.evict(full, true);
+  }
+
+  /** Drops what is older than the bound. */
+  expire(now: number): void {
+    const before = now - this.limits.maxAgeMs;
+    for (const stream of this.streams.values()) {
+      if ((stream.events[0]?.at ?? now) < before) this.dropOld(stream, before);
+      if (stream.endedAt !== undefined && stream.endedAt < before && !stream.attached) this.bury(stream);
+    }
+  }
+
+  /** Ends all streams and forgets all events. */
+  clear(): void {
+    for (const stream of this.streams.values()) {
+      stream.close();
+      for (const event of stream.events) this.subtract(event);
+      stream.events.length = 0;
+    }
+    this.streams.clear();
+    this.tombstones.clear();
+  }
+
+  get hasConnections(): boolean {
+    for (const stream of this.streams.values()) if (stream.attached) return true;
+    return false;
+  }
+
+  /** The answer to a request whose response is gone. */
+  evictedError(request: string): string {
+    return printError(
+      request,
+      GATEWAY_CODE.responseEvicted,
+      'the response is no longer in the replay buffer; the request has run',
+    );
+  }
+
+  detached(stream: StreamLog): void {
+    this.observer.detached(stream);
+  }
+
+  attached(stream: StreamLog): void {
+    this.observer.attached(stream);
+  }
+
+  private bury(stream: StreamLog): void {
+    this.streams.delete(stream.id);
+    this.tombstones.set(stream.id, { kind: stream.kind, requests: [...stream.requests] });
+    const oldest = this.tombstones.keys().next();
+    if (this.tombstones.size > MAX_TOMBSTONES && oldest.done !== true) this.tombstones.delete(oldest.value);
+  }
+
+  private dropOld(stream: StreamLog, before: number): void {
+    const old = stream.events.filter((event) => event.at < before && !isOpenQuestion(event));
+    for (const event of old) {
+      stream.events.splice(stream.events.indexOf(event), 1);
+      this.subtract(event);
+      if (event.request !== undefined) stream.evicted.set(event.request, event.sequence);
+    }
+  }
+
+  private evict(full: () => boolean, pinned: boolean): void {
+    for (const stream of this.streams.values()) {
+      for (let i = 0; i < stream.events.length && full(); ) {
+        const event = stream.events[i];
+        if (event === undefined || (event.pinned && !pinned)) {
+          i++;
+          continue;
+        }
+        stream.events.splice(i, 1);
+        this.subtract(event);
+        if (event.request !== undefined) stream.evicted.set(event.request, event.sequence);
+        else this.total.dropped++;
+      }
+      if (!full()) return;
+    }
+  }
+
+  private add(event: StoredEvent): void {
+    this.count++;
+    this.bytes += event.json.length;
+    this.total.bytes += event.json.length;
+  }
+
+  private subtract(event: StoredEvent): void {
+    this.count--;
+    this.bytes -= event.json.length;
+    this.total.bytes -= event.json.length;
+  }
+}
+
+/** A question stays until it is answered or withdrawn; its own bound is the question's, not the buffer's. */
+function isOpenQuestion(event: StoredEvent): boolean {
+  return event.pinned && event.request === undefined;
+}
