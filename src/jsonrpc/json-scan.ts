@@ -264,24 +264,24 @@ class Scanner {
   }
 }
 
-/** Scans exactly one value of a text, with `read` for the root type wanted. */
+/** Scans exactly one value of a text; `read` reads it when it is of the wanted type. */
 function scanWhole<T>(
   text: string,
   maxDepth: number,
-  open: number,
-  problem: string,
-  read: (s: Scanner) => T,
+  wanted: 'object' | 'array',
+  read: (scanner: Scanner) => T,
 ): T {
   const scanner = new Scanner(text, 0, maxDepth);
   scanner.skipSpace();
-  const wanted = text.charCodeAt(scanner.pos) === open;
-  const start = scanner.pos;
-  const value = wanted ? read(scanner) : scanner.skipValue(0);
+  const { pos } = scanner;
+  const opens = text.charCodeAt(pos) === (wanted === 'object' ? OPEN_BRACE : OPEN_BRACKET);
+  const value = opens ? read(scanner) : undefined;
+  if (!opens) scanner.skipValue(0);
   scanner.skipSpace();
   if (scanner.pos !== text.length) scanner.fail('unexpected text behind the value');
   // Only now: "not JSON" and "JSON, but of another type" are different complaints.
-  if (!wanted) throw new JsonScanError(problem, start, 'refused');
-  return value as T;
+  if (value === undefined) throw new JsonScanError(`expected an ${wanted}`, pos, 'refused');
+  return value;
 }
 
 /**
@@ -290,9 +290,7 @@ function scanWhole<T>(
  * @throws JsonScanError when the text is not exactly one JSON object within the limits
  */
 export function scanObjectText(text: string, interest: Interest, maxDepth: number): ObjectScan {
-  return scanWhole(text, maxDepth, OPEN_BRACE, 'expected an object', (scanner) =>
-    scanner.object(interest, 1, 'refuse'),
-  );
+  return scanWhole(text, maxDepth, 'object', (scanner) => scanner.object(interest, 1, 'refuse'));
 }
 
 /**
@@ -300,7 +298,7 @@ export function scanObjectText(text: string, interest: Interest, maxDepth: numbe
  * @throws JsonScanError when the text is not exactly one JSON array within the limits
  */
 export function scanArrayText(text: string, maxDepth: number): Span[] {
-  return scanWhole(text, maxDepth, OPEN_BRACKET, 'expected an array', elementSpans);
+  return scanWhole(text, maxDepth, 'array', elementSpans);
 }
 
 /**

@@ -3,7 +3,7 @@
  * @see /specification/2026-07-28/basic#result-responses and /specification/2026-07-28/server/utilities/caching
  */
 import type { Draft } from '../jsonrpc/draft.js';
-import { kindOf, memberOf, stringValue, valueText } from '../jsonrpc/json-scan.js';
+import { type Span, kindOf, memberOf, stringValue, valueText } from '../jsonrpc/json-scan.js';
 import { type Message, metaOf } from '../jsonrpc/message.js';
 import { RESERVED_META, stripReservedMeta } from './reserved-meta.js';
 
@@ -62,9 +62,7 @@ export function legacyResultToModern(
   if (result === undefined) return;
   draft.set(result, 'resultType', '"complete"');
   if (CACHEABLE_METHODS.has(method)) {
-    const ttl = memberOf(result, 'ttlMs');
-    const valid = ttl && kindOf(message.text, ttl) === 'number' && Number(valueText(message.text, ttl)) >= 0;
-    if (!valid) draft.set(result, 'ttlMs', '0');
+    if (!isDuration(message.text, memberOf(result, 'ttlMs'))) draft.set(result, 'ttlMs', '0');
     const scope = stringValue(message.text, memberOf(result, 'cacheScope'));
     if (scope !== 'public' && scope !== 'private') draft.set(result, 'cacheScope', '"private"');
   }
@@ -73,4 +71,10 @@ export function legacyResultToModern(
   const meta = metaOf(message);
   if (meta !== undefined) draft.set(meta, RESERVED_META.serverInfo, options.serverInfo);
   else draft.set(result, '_meta', `{${JSON.stringify(RESERVED_META.serverInfo)}:${options.serverInfo}}`);
+}
+
+function isDuration(text: string, member: Span | undefined): boolean {
+  if (member === undefined || kindOf(text, member) !== 'number') return false;
+  const value = Number(valueText(text, member));
+  return value >= 0 && Number.isFinite(value);
 }
