@@ -27,6 +27,9 @@ export interface HttpApp {
   readonly openStreams: number;
 }
 
+/** A reader that takes nothing is cut off after this long unless configured, in milliseconds. */
+const STALL_MS = 60_000;
+
 interface State {
   reply: ResponseReply;
   headers: RequestHeaders['fields'];
@@ -38,7 +41,7 @@ export function createHttpApp(options: HttpOptions): HttpApp {
   const settings = {
     keepAlive,
     bufferBytes: options.limits.streamBufferBytes,
-    probeMs: options.timeouts.keepAliveMs,
+    stallMs: options.timeouts.stallMs ?? STALL_MS,
   };
   const endpoints = new Endpoints(options);
   const running = new RunningReplies();
@@ -64,7 +67,8 @@ export function createHttpApp(options: HttpOptions): HttpApp {
       if (fields['origin'] !== undefined) {
         reply.always(corsHeaders(fields['origin']));
         if (ctx.method === 'OPTIONS' && fields['access-control-request-method'] !== undefined) {
-          reply.empty(204, preflightHeaders(fields['access-control-request-headers']));
+          reply.always(preflightHeaders(fields['access-control-request-headers']));
+          reply.empty(204);
           return;
         }
       }
@@ -76,7 +80,7 @@ export function createHttpApp(options: HttpOptions): HttpApp {
 
   const router = new Router<State>();
   const answer = (upstream: string, ctx: Koa.ParameterizedContext<State>): Promise<void> =>
-    endpoint.answer(upstream, ctx.state.headers, ctx.req, ctx.res, ctx.state.reply);
+    endpoint.answer(upstream, ctx.state.headers, ctx.res, ctx.state.reply);
   router.all(MCP_PATH, (ctx) => answer(endpoints.standard, ctx));
   router.all(`${MCP_PATH}/:upstream`, (ctx) => answer(endpoints.named(ctx.params['upstream'] ?? ''), ctx));
   router.all([METADATA_PATH, `${METADATA_PATH}/*path`], (ctx) =>

@@ -37,11 +37,8 @@ export function checkBodyHeaders(headers: HttpRequest['headers'], bodyBytes: num
  * before the end.
  * @throws GatewayError 413 beyond `bodyBytes`, 408 beyond `bodyMs`, 400 with -32700 for invalid UTF-8
  */
-export async function readBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  bounds: BodyBounds,
-): Promise<string | undefined> {
+export async function readBody(response: ServerResponse, bounds: BodyBounds): Promise<string | undefined> {
+  const request = response.req;
   // Only now: a client that waits for the interim answer should not have sent a body that is refused by its headers.
   if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
   const bytes = await receive(request, bounds);

@@ -1,10 +1,11 @@
 import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
 import type { HttpLimits } from './options.js';
+import { Cap, type Full } from './cap.js';
 
-/** The place one request takes while it is in progress. */
+/** The place one request takes from its arrival to the end of its answer. */
 export interface Slot {
   /**
-   * Goes from receiving to running, now that the body is known.
+   * Goes from arriving to running, now that the body is here.
    * @throws GatewayError 503 or 429
    */
   run(body: string): void;
@@ -12,47 +13,17 @@ export interface Slot {
   release(): void;
 }
 
-type Full = 'overall' | 'principal';
-
-/** How many places for receiving there are for each place for running. */
+/** How many places for arriving there are for each place for running. */
 const HEADROOM = 2;
 
 /** Long-lived streams allowed for each concurrent request when no number is configured. */
 const STREAMS_PER_REQUEST = 8;
 
-/** A count with a bound over all keys and one for each key. */
-class Cap {
-  readonly #byKey = new Map<string, number>();
-  #total = 0;
-
-  constructor(
-    readonly overall: number,
-    readonly perKey: number,
-  ) {}
-
-  /** Takes a place; names the bound that is reached instead, if one is. */
-  take(key: string): Full | undefined {
-    const own = this.#byKey.get(key) ?? 0;
-    if (this.#total >= this.overall) return 'overall';
-    if (own >= this.perKey) return 'principal';
-    this.#total += 1;
-    this.#byKey.set(key, own + 1);
-    return undefined;
-  }
-
-  give(key: string): void {
-    this.#total -= 1;
-    const own = (this.#byKey.get(key) ?? 1) - 1;
-    if (own === 0) this.#byKey.delete(key);
-    else this.#byKey.set(key, own);
-  }
-}
-
 /**
- * Caps on what is in progress. A request counts twice: when it starts to arrive, so that bodies in memory are
- * bounded, and when it runs. Between the two bounds there is room for messages that are no requests: with all
- * places taken by calls that wait for an answer of the client, or that it wants to cancel, refusing those messages
- * would keep the places taken.
+ * Caps on what is in progress. A request counts when it arrives, so that bodies in memory are bounded, and again
+ * when it runs. The room between the two bounds is for messages that are no requests: with all places taken by
+ * calls that wait for the client's answer, or that it wants to cancel, refusing those messages would keep the
+ * places taken. Long-lived streams do little and are many, so they run under a cap of their own.
  */
 export class Concurrency {
   readonly #arriving: Cap;
@@ -64,51 +35,52 @@ export class Concurrency {
     const { concurrentRequests, concurrentPerPrincipal } = limits;
     const maxStreams = limits.maxStreams ?? STREAMS_PER_REQUEST * concurrentRequests;
     const share = Math.min(1, concurrentPerPrincipal / concurrentRequests);
-    this.#arriving = new Cap(HEADROOM * concurrentRequests, HEADROOM * concurrentPerPrincipal);
-    this.#running = new Cap(concurrentRequests, concurrentPerPrincipal);
-    this.#streams = new Cap(maxStreams, Math.max(1, Math.ceil(maxStreams * share)));
+    this.#arriving = new Cap('requests', HEADROOM * concurrentRequests, HEADROOM * concurrentPerPrincipal);
+    this.#running = new Cap('requests', concurrentRequests, concurrentPerPrincipal);
+    this.#streams = new Cap('streams', maxStreams, Math.ceil(maxStreams * share));
     this.#retryAfterSeconds = limits.retryAfterSeconds;
   }
 
-  /** Lets a request start to arrive. @throws GatewayError 503 or 429 */
-  enter(key: string): Slot {
-    const release = this.#take(this.#arriving, key);
+  /**
+   * Lets a request arrive.
+   * @param key - whom it counts for
+   * @param longLived - whether it opens a stream that may stay for hours
+   * @throws GatewayError 503 when the gateway has no place, 429 when this key has none
+   */
+  enter(key: string, longLived: boolean): Slot {
+    const arrived = this.#take(this.#arriving, key);
     let stop: (() => void) | undefined;
+    let released = false;
     return {
       run: (body) => {
-        const full = this.#running.take(key);
-        if (full === undefined) stop = () => this.#running.give(key);
-        else if (mayBeRequest(body)) throw this.#overloaded(full);
+        // The client may have gone while its body was read; a place taken now would never be given back.
+        if (released) return;
+        if (longLived) {
+          stop = this.#take(this.#streams, key);
+          arrived();
+        } else if (this.#running.full(key) === undefined || mayBeRequest(body)) {
+          stop = this.#take(this.#running, key);
+        }
       },
-      release: once(() => {
-        release();
+      release: () => {
+        released = true;
+        arrived();
         stop?.();
-      }),
+      },
     };
   }
 
-  /** Lets a long-lived stream open. @returns gives the place back @throws GatewayError 503 or 429 */
-  enterStream(key: string): () => void {
-    return once(this.#take(this.#streams, key));
-  }
-
+  /** @returns gives the place back, once */
   #take(cap: Cap, key: string): () => void {
-    const full = cap.take(key);
-    if (full !== undefined) throw this.#overloaded(full);
-    return () => cap.give(key);
+    const full = cap.full(key);
+    if (full !== undefined) throw this.#overloaded(cap, full);
+    return cap.take(key);
   }
 
-  #overloaded(full: Full): GatewayError {
-    const [status, message] =
-      full === 'overall'
-        ? [
-            503,
-            'The gateway has as many requests in progress as it takes (concurrentRequests); try again later.',
-          ]
-        : [
-            429,
-            'You have as many requests in progress as one client may (concurrentPerPrincipal); try again later.',
-          ];
+  #overloaded(cap: Cap, full: Full): GatewayError {
+    const status = full === 'overall' ? 503 : 429;
+    const whose = full === 'overall' ? 'The gateway has' : 'You have';
+    const message = `${whose} as many ${cap.what} in progress as the limit allows; try again later.`;
     const headers = { 'Retry-After': String(this.#retryAfterSeconds) };
     return new GatewayError(GATEWAY_CODE.overloaded, message, { status, headers });
   }
@@ -117,12 +89,4 @@ export class Concurrency {
 /** A request has both members. Looked for as text: it decides about a little headroom only, and must cost little. */
 function mayBeRequest(body: string): boolean {
   return body.includes('"method"') && body.includes('"id"');
-}
-
-function once(action: () => void): () => void {
-  let open = true;
-  return () => {
-    if (open) action();
-    open = false;
-  };
 }

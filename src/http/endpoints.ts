@@ -16,7 +16,7 @@ export class Endpoints {
   constructor(options: Pick<HttpOptions, 'upstreamNames' | 'defaultUpstream' | 'aliases'>) {
     this.#names = new Map(options.upstreamNames.map((name) => [name.toLowerCase(), name]));
     if (options.defaultUpstream !== undefined) this.#byPath.set(MCP_PATH, options.defaultUpstream);
-    for (const [path, name] of Object.entries(options.aliases)) this.#byPath.set(path.toLowerCase(), name);
+    for (const [path, name] of Object.entries(options.aliases)) this.#byPath.set(plain(path), name);
   }
 
   /** The upstream of that name, in the spelling of the configuration. @throws GatewayError 404 */
@@ -36,10 +36,10 @@ export class Endpoints {
 
   /** The upstream behind a path, or undefined. A slash at the end makes no difference. */
   at(path: string): string | undefined {
-    const plain = path.toLowerCase().replace(/\/$/, '');
-    const exact = this.#byPath.get(plain);
+    const key = plain(path);
+    const exact = this.#byPath.get(key);
     if (exact !== undefined) return exact;
-    return plain.startsWith(`${MCP_PATH}/`) ? this.#names.get(plain.slice(MCP_PATH.length + 1)) : undefined;
+    return key.startsWith(`${MCP_PATH}/`) ? this.#names.get(key.slice(MCP_PATH.length + 1)) : undefined;
   }
 
   /** What a request for any other path is told. */
@@ -52,4 +52,9 @@ export class Endpoints {
     const more = paths.length > LISTED ? ', …' : '';
     return `The MCP endpoints are ${paths.slice(0, LISTED).join(', ')}${more}.`;
   }
+}
+
+/** Proxies and people keep neither letter case nor slashes at the end apart. */
+function plain(path: string): string {
+  return path.toLowerCase().replace(/\/+$/, '') || '/';
 }

@@ -7,8 +7,8 @@ export interface StreamSettings {
   readonly keepAlive: KeepAlive;
   /** Bytes waiting for one reader above which `send` returns false. */
   readonly bufferBytes: number;
-  /** Idle time after which the kernel probes the peer, in milliseconds. */
-  readonly probeMs: number;
+  /** How long a reader may take no byte of what waits for it before it is cut off, in milliseconds. */
+  readonly stallMs: number;
 }
 
 const COMMENT = ':\n\n';
@@ -23,15 +23,14 @@ export class ResponseEventSink implements EventSink, KeptAlive {
   readonly #closeListeners: (() => void)[] = [];
   #drainListeners: (() => void)[] = [];
   #open = true;
+  #full = false;
   lastWriteAt = 0;
 
-  /** Takes a response whose headers are set but not sent; sends them with a first comment. */
+  /** Takes a response whose headers are written; sends them at once, with a first comment. */
   constructor(response: ServerResponse, settings: StreamSettings) {
     this.#response = response;
     this.#settings = settings;
-    // Small events must not wait for one another, and a peer that vanished without a word should be noticed.
     response.req.socket.setNoDelay(true);
-    response.req.socket.setKeepAlive(true, settings.probeMs);
     response.on('drain', () => this.#drained());
     this.comment();
     settings.keepAlive.add(this);
@@ -49,7 +48,14 @@ export class ResponseEventSink implements EventSink, KeptAlive {
     if (!this.#open) return false;
     this.lastWriteAt = performance.now();
     // Node announces a drain only after a write it called full, so both must hold before a writer may wait for one.
-    return this.#response.write(block) || this.#response.writableLength <= this.#settings.bufferBytes;
+    if (this.#response.write(block) || this.#response.writableLength <= this.#settings.bufferBytes)
+      return true;
+    if (!this.#full) {
+      this.#full = true;
+      // Node counts what the kernel takes as activity, so a slow reader lives on and a stalled one does not.
+      this.#response.req.socket.setTimeout(this.#settings.stallMs);
+    }
+    return false;
   }
 
   comment(): void {
@@ -70,6 +76,7 @@ export class ResponseEventSink implements EventSink, KeptAlive {
   end(): void {
     if (!this.#open) return;
     this.#response.end();
+    cutWhenStalled(this.#response, this.#settings.stallMs);
     this.closed();
   }
 
@@ -88,10 +95,20 @@ export class ResponseEventSink implements EventSink, KeptAlive {
   }
 
   #drained(): void {
+    if (this.#full && this.#open) this.#response.req.socket.setTimeout(0);
+    this.#full = false;
     const listeners = this.#drainListeners;
     this.#drainListeners = [];
     for (const listener of listeners) listener();
   }
+}
+
+/**
+ * Bounds how long an ended response may wait for a reader that takes nothing: until it has gone out it keeps its
+ * place among the concurrent requests. Node replaces this timeout once it has.
+ */
+export function cutWhenStalled(response: ServerResponse, stallMs: number): void {
+  if (response.writableLength > 0) response.req.socket.setTimeout(stallMs);
 }
 
 /** The sink of a client that went away before its stream began. */

@@ -36,6 +36,8 @@ export interface HttpTimeouts {
   readonly headersMs?: number;
   /** An idle connection is kept this long; 65 s if absent, above the 60 s for which common proxies keep theirs. */
   readonly idleMs?: number;
+  /** A reader that takes no byte of what waits for it is cut off after this long; 60 s if absent. */
+  readonly stallMs?: number;
 }
 
 /** Where the HTTP layer reports to; the shape of a structured logger. */

@@ -1,12 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CLOSED_SINK, ResponseEventSink, type StreamSettings } from './event-sink.js';
+import { CLOSED_SINK, cutWhenStalled, ResponseEventSink, type StreamSettings } from './event-sink.js';
+import { mergeHeaders } from './reply-headers.js';
 import type { EventSink, HttpReply, ReplyHeaders } from './port.js';
 
 /** How long the rest of a refused body is read and thrown away before the connection is closed, in milliseconds. */
 const LINGER_MS = 1000;
 
-/** Set by this layer alone; whatever a caller gives under these names is dropped. */
-const OWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'content-length', 'transfer-encoding']);
+/** A stream is neither held back nor rewritten on its way, whatever is in between. */
+const STREAM_HEADERS: ReplyHeaders = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+};
 
 /** The answer to one request, written straight to node's response. */
 export class ResponseReply implements HttpReply {
@@ -16,6 +21,8 @@ export class ResponseReply implements HttpReply {
   readonly #doneListeners: (() => void)[] = [];
   #common: ReplyHeaders = {};
   #sink: ResponseEventSink | undefined;
+  /** Whether this is a stream that waits for nothing in particular, so that a shutdown need not wait for it. */
+  longLived = false;
   #started = false;
   #closing = false;
   #complete = false;
@@ -71,23 +78,20 @@ export class ResponseReply implements HttpReply {
   json(status: number, body: string, headers: ReplyHeaders = {}): void {
     if (!this.#start()) return;
     const length = String(Buffer.byteLength(body));
-    this.#head(status, headers, ['Content-Type', 'application/json', 'Content-Length', length]);
+    this.#head(status, headers, { 'Content-Type': 'application/json', 'Content-Length': length });
     this.#finish(body);
   }
 
   empty(status: number, headers: ReplyHeaders = {}): void {
     if (!this.#start()) return;
     // Without it node would announce chunks; 204 must not have it (RFC 9110 section 8.6).
-    this.#head(status, headers, status === 204 ? [] : ['Content-Length', '0']);
+    this.#head(status, headers, status === 204 ? {} : { 'Content-Length': '0' });
     this.#finish('');
   }
 
   stream(headers: ReplyHeaders = {}): EventSink {
     if (!this.#start()) return CLOSED_SINK;
-    this.#head(200, { 'Cache-Control': 'no-cache, no-transform', 'X-Accel-Buffering': 'no', ...headers }, [
-      'Content-Type',
-      'text/event-stream',
-    ]);
+    this.#head(200, headers, STREAM_HEADERS);
     this.#sink = new ResponseEventSink(this.#response, this.#settings);
     return this.#sink;
   }
@@ -110,22 +114,25 @@ export class ResponseReply implements HttpReply {
   }
 
   /** @throws Error for a header with a line break or another invalid character; nothing is started then. */
-  #head(status: number, headers: ReplyHeaders, own: readonly string[]): void {
-    const given: ReplyHeaders = { 'Cache-Control': 'no-store', ...this.#common, ...headers };
-    const lines = [...own];
-    for (const [name, value] of Object.entries(given)) {
-      if (OWN_HEADERS.has(name.toLowerCase())) continue;
+  #head(status: number, headers: ReplyHeaders, own: ReplyHeaders): void {
+    const lines: string[] = [];
+    for (const [name, value] of mergeHeaders(
+      { 'Cache-Control': 'no-store', ...own },
+      headers,
+      this.#common,
+    )) {
       for (const single of typeof value === 'string' ? [value] : value) lines.push(name, single);
+      if (name === 'Connection') this.#closing = value === 'close';
     }
     this.#response.writeHead(status, lines);
     this.#started = true;
-    this.#closing = given['Connection'] === 'close';
   }
 
   #finish(body: string): void {
     const { req } = this.#response;
     if (req.complete || !this.#closing) {
       this.#response.end(body);
+      cutWhenStalled(this.#response, this.#settings.stallMs);
       return;
     }
     // Closing while the client still sends would reset the connection and could take the answer with it.

@@ -27,21 +27,25 @@ export class RunningReplies {
     });
   }
 
-  /** Whether an answer is under way on a connection. */
-  on(socket: Socket): boolean {
-    for (const request of this.#replies.values()) if (request.socket === socket) return true;
-    return false;
+  /**
+   * Whether the next bytes on a connection would be the answer to the request that is arriving on it, and not
+   * part of an answer under way or due before it.
+   */
+  awaitsNothingOn(socket: Socket): boolean {
+    for (const [reply, request] of this.#replies) {
+      if (request.socket === socket && (request.complete || reply.started)) return false;
+    }
+    return true;
   }
 
   /**
-   * Refuses requests from now on and ends the streams that wait for nothing in particular; answers to POST
-   * requests may still come.
+   * Refuses requests from now on and ends the long-lived streams; other answers may still come.
    */
   drain(): void {
     this.#draining = true;
-    for (const [reply, request] of this.#replies) {
+    for (const reply of this.#replies.keys()) {
       reply.always({ Connection: 'close' });
-      if (request.method === 'GET') reply.endStream();
+      if (reply.longLived) reply.endStream();
     }
   }
 

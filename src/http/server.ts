@@ -54,6 +54,10 @@ function createNodeServer(app: HttpApp): Server {
   const { limits, timeouts } = app.options;
   const headersMs = timeouts.headersMs ?? HEADERS_MS;
   const server = createServer({
+    noDelay: true,
+    // A peer that vanished without a word is noticed also where nothing is being sent.
+    keepAlive: true,
+    keepAliveInitialDelay: timeouts.keepAliveMs,
     maxHeaderSize: limits.headerBytes,
     headersTimeout: headersMs,
     // Bounds the arrival of a request, refused bodies included, and never the answer.
@@ -71,7 +75,8 @@ function createNodeServer(app: HttpApp): Server {
   // Pipelined requests add one listener each to their connection.
   server.on('connection', (socket: Socket) => socket.setMaxListeners(0));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (!socket.writable || error.code === 'ECONNRESET' || app.running.on(socket)) socket.destroy();
+    if (!socket.writable || error.code === 'ECONNRESET' || !app.running.awaitsNothingOn(socket))
+      socket.destroy();
     else socket.end(malformed(error.code), () => socket.destroy());
   });
   return server;
@@ -101,7 +106,6 @@ async function close(server: Server, app: HttpApp, graceMs: number): Promise<voi
   const closed = once(server, 'close');
   server.close();
   app.running.drain();
-  server.closeIdleConnections();
   await idleWithin(app, graceMs);
   app.running.endStreams();
   await idleWithin(app, FLUSH_MS);
