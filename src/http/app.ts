@@ -86,12 +86,12 @@ export function createHttpApp(options: HttpOptions): HttpApp {
   router.all([METADATA_PATH, `${METADATA_PATH}/*path`], (ctx) =>
     answerMetadata(ctx.path, ctx.method, endpoints, options, ctx.state.reply),
   );
-  for (const [path, upstream] of Object.entries(options.aliases)) {
-    router.all(literal(path), (ctx) => answer(upstream, ctx));
-  }
   koa.use(router.routes());
-  koa.use(() => {
-    throw endpoints.notFound();
+  // Aliases are paths and no patterns, so the router cannot take them as they are.
+  koa.use((ctx) => {
+    const upstream = endpoints.at(ctx.path);
+    if (upstream === undefined) throw endpoints.notFound();
+    return answer(upstream, ctx);
   });
 
   const callback = koa.callback();
@@ -108,9 +108,4 @@ export function createHttpApp(options: HttpOptions): HttpApp {
 function shuttingDown({ limits }: HttpOptions): Error {
   const headers = { 'Retry-After': String(limits.retryAfterSeconds) };
   return refusal(503, 'The gateway is shutting down.', headers, GATEWAY_CODE.shuttingDown);
-}
-
-/** A configured path is no pattern. */
-function literal(path: string): string {
-  return path.replace(/[{}()[\]+?!:*\\]/g, '\\$&');
 }
