@@ -1,0 +1,111 @@
+import Router from '@koa/router';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import Koa from 'koa';
+import { GATEWAY_CODE } from '../errors/gateway-error.js';
+import { Concurrency } from './concurrency.js';
+import { corsHeaders, preflightHeaders } from './cors.js';
+import { Endpoints, MCP_PATH } from './endpoints.js';
+import { answerFailure } from './failure.js';
+import { readHeaders, type RequestHeaders } from './headers.js';
+import { KeepAlive } from './keep-alive.js';
+import { McpEndpoint } from './mcp-endpoint.js';
+import { answerMetadata, METADATA_PATH } from './metadata-endpoint.js';
+import type { HttpOptions } from './options.js';
+import { createHostCheck, createOriginCheck } from './origin-host.js';
+import { refusal } from './refusal.js';
+import { ResponseReply } from './reply.js';
+import { RunningReplies } from './running-replies.js';
+
+/** The gateway's HTTP face, to be given a server by `listen`. */
+export interface HttpApp {
+  /** Answers one request of a node server. */
+  readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
+  readonly options: HttpOptions;
+  /** The replies in progress, for shutting down. */
+  readonly running: RunningReplies;
+  /** Streams open now. */
+  readonly openStreams: number;
+}
+
+/** A reader that takes nothing is cut off after this long unless configured, in milliseconds. */
+const STALL_MS = 60_000;
+
+interface State {
+  reply: ResponseReply;
+  headers: RequestHeaders['fields'];
+}
+
+/** Builds the app: every answer is written straight to node's response, koa only finds who gives it. */
+export function createHttpApp(options: HttpOptions): HttpApp {
+  const keepAlive = new KeepAlive(options.timeouts.keepAliveMs);
+  const settings = {
+    keepAlive,
+    bufferBytes: options.limits.streamBufferBytes,
+    stallMs: options.timeouts.stallMs ?? STALL_MS,
+  };
+  const endpoints = new Endpoints(options);
+  const running = new RunningReplies();
+  const endpoint = new McpEndpoint(options, new Concurrency(options.limits));
+  const checkHost = createHostCheck(options);
+  const checkOrigin = createOriginCheck(options);
+
+  const koa = new Koa<State>();
+  // Koa reports sockets that broke while an answer was written, and prints them; the reply notices by itself.
+  koa.on('error', () => undefined);
+
+  koa.use(async (ctx, next) => {
+    ctx.respond = false;
+    const reply = new ResponseReply(ctx.res, settings);
+    ctx.state.reply = reply;
+    running.add(reply, ctx.req);
+    try {
+      if (running.draining) throw shuttingDown(options);
+      const { fields, hosts } = readHeaders(ctx.req.rawHeaders, options.limits);
+      ctx.state.headers = fields;
+      checkHost(hosts);
+      checkOrigin(fields['origin']);
+      if (fields['origin'] !== undefined) {
+        reply.always(corsHeaders(fields['origin']));
+        if (ctx.method === 'OPTIONS' && fields['access-control-request-method'] !== undefined) {
+          reply.always(preflightHeaders(fields['access-control-request-headers']));
+          reply.empty(204);
+          return;
+        }
+      }
+      await next();
+    } catch (error) {
+      answerFailure(reply, error, options.log);
+    }
+  });
+
+  const router = new Router<State>();
+  const answer = (upstream: string, ctx: Koa.ParameterizedContext<State>): Promise<void> =>
+    endpoint.answer(upstream, ctx.state.headers, ctx.res, ctx.state.reply);
+  router.all(MCP_PATH, (ctx) => answer(endpoints.standard, ctx));
+  router.all(`${MCP_PATH}/:upstream`, (ctx) => answer(endpoints.named(ctx.params['upstream'] ?? ''), ctx));
+  router.all([METADATA_PATH, `${METADATA_PATH}/*path`], (ctx) =>
+    answerMetadata(ctx.path, ctx.method, endpoints, options, ctx.state.reply),
+  );
+  koa.use(router.routes());
+  // Aliases are paths and no patterns, so the router cannot take them as they are.
+  koa.use((ctx) => {
+    const upstream = endpoints.at(ctx.path);
+    if (upstream === undefined) throw endpoints.notFound();
+    return answer(upstream, ctx);
+  });
+
+  const callback = koa.callback();
+  return {
+    handler: (request, response) => void callback(request, response),
+    options,
+    running,
+    get openStreams() {
+      return keepAlive.size;
+    },
+  };
+}
+
+function shuttingDown({ limits }: HttpOptions): Error {
+  const headers = { 'Retry-After': String(limits.retryAfterSeconds) };
+  return refusal(503, 'The gateway is shutting down.', headers, GATEWAY_CODE.shuttingDown);
+}

@@ -1,0 +1,160 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CLOSED_SINK, cutWhenStalled, ResponseEventSink, type StreamSettings } from './event-sink.js';
+import { mergeHeaders } from './reply-headers.js';
+import type { EventSink, HttpReply, ReplyHeaders } from './port.js';
+
+/** How long the rest of a refused body is read and thrown away before the connection is closed, in milliseconds. */
+const LINGER_MS = 1000;
+
+/** A stream is neither held back nor rewritten on its way, whatever is in between. */
+const STREAM_HEADERS: ReplyHeaders = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+};
+
+/** The answer to one request, written straight to node's response. */
+export class ResponseReply implements HttpReply {
+  readonly #response: ServerResponse;
+  readonly #settings: StreamSettings;
+  readonly #closeListeners: (() => void)[] = [];
+  readonly #doneListeners: (() => void)[] = [];
+  #common: ReplyHeaders = {};
+  #sink: ResponseEventSink | undefined;
+  /** Whether this is a stream that waits for nothing in particular, so that a shutdown need not wait for it. */
+  longLived = false;
+  #started = false;
+  #closing = false;
+  #complete = false;
+  #done = false;
+
+  constructor(response: ServerResponse, settings: StreamSettings) {
+    this.#response = response;
+    this.#settings = settings;
+    const { socket } = response.req;
+    // Handed to the kernel in full. Node also says 'finish' when a destroyed socket drops the rest.
+    response.once('finish', () => (this.#complete = !socket.destroyed));
+    const settle = (): void => {
+      socket.off('close', settle);
+      this.#settle();
+    };
+    response.once('close', settle);
+    // A response queued behind another on its connection has no socket yet and says nothing when that one dies.
+    socket.once('close', settle);
+    // Writing to a peer that is gone; 'close' reports it.
+    response.on('error', () => undefined);
+    if (socket.destroyed) settle();
+  }
+
+  get started(): boolean {
+    return this.#started;
+  }
+
+  get closed(): boolean {
+    return this.#done && !this.#complete;
+  }
+
+  /** Whether the answer is an open SSE stream. */
+  get streaming(): boolean {
+    return this.#sink?.open === true;
+  }
+
+  /** Headers for whatever the answer will be, such as CORS. */
+  always(headers: ReplyHeaders): void {
+    this.#common = { ...this.#common, ...headers };
+  }
+
+  onClose(listener: () => void): void {
+    if (!this.#done) this.#closeListeners.push(listener);
+    else if (!this.#complete) listener();
+  }
+
+  /** Calls back once when nothing more will be written, complete or not. */
+  onDone(listener: () => void): void {
+    if (this.#done) listener();
+    else this.#doneListeners.push(listener);
+  }
+
+  json(status: number, body: string, headers: ReplyHeaders = {}): void {
+    if (!this.#start()) return;
+    const length = String(Buffer.byteLength(body));
+    this.#head(status, headers, { 'Content-Type': 'application/json', 'Content-Length': length });
+    this.#finish(body);
+  }
+
+  empty(status: number, headers: ReplyHeaders = {}): void {
+    if (!this.#start()) return;
+    // Without it node would announce chunks; 204 must not have it (RFC 9110 section 8.6).
+    this.#head(status, headers, status === 204 ? {} : { 'Content-Length': '0' });
+    this.#finish('');
+  }
+
+  stream(headers: ReplyHeaders = {}): EventSink {
+    if (!this.#start()) return CLOSED_SINK;
+    this.#head(200, headers, STREAM_HEADERS);
+    this.#sink = new ResponseEventSink(this.#response, this.#settings);
+    return this.#sink;
+  }
+
+  /** Ends an open stream properly. */
+  endStream(): void {
+    this.#sink?.end();
+  }
+
+  /** Cuts the connection of an answer that cannot be completed. */
+  destroy(): void {
+    this.#sink?.destroy();
+    this.#response.destroy();
+  }
+
+  #start(): boolean {
+    if (this.#started) throw new Error('The answer to this request was begun already.');
+    if (this.#done) this.#started = true;
+    return !this.#done;
+  }
+
+  /** @throws Error for a header with a line break or another invalid character; nothing is started then. */
+  #head(status: number, headers: ReplyHeaders, own: ReplyHeaders): void {
+    const lines: string[] = [];
+    for (const [name, value] of mergeHeaders(
+      { 'Cache-Control': 'no-store', ...own },
+      headers,
+      this.#common,
+    )) {
+      for (const single of typeof value === 'string' ? [value] : value) lines.push(name, single);
+      if (name === 'Connection') this.#closing = value === 'close';
+    }
+    this.#response.writeHead(status, lines);
+    this.#started = true;
+  }
+
+  #finish(body: string): void {
+    const { req } = this.#response;
+    if (req.complete || !this.#closing) {
+      this.#response.end(body);
+      cutWhenStalled(this.#response, this.#settings.stallMs);
+      return;
+    }
+    // Closing while the client still sends would reset the connection and could take the answer with it.
+    this.#response.write(body);
+    const end = (): void => {
+      clearTimeout(timer);
+      this.#response.end();
+    };
+    const timer = setTimeout(end, LINGER_MS);
+    drain(req, end);
+  }
+
+  #settle(): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#sink?.closed();
+    const closeListeners = this.#closeListeners.splice(0);
+    if (!this.#complete) for (const listener of closeListeners) listener();
+    for (const listener of this.#doneListeners.splice(0)) listener();
+  }
+}
+
+function drain(request: IncomingMessage, end: () => void): void {
+  request.once('end', end).once('close', end).resume();
+}
