@@ -14,24 +14,28 @@ export function redactConfig(config: GatewayConfig): GatewayConfig {
 }
 
 /**
- * Hides what in a URL may be a secret: values in the query, and path segments that look random (20 or more
- * characters with letters and digits), since some hosted servers put the credential there.
+ * Hides what in a URL may be a secret: user name and password, values in the query, the fragment, and path
+ * segments that look random, since some hosted servers put the credential there.
  */
-export function redactUrl(url: string): string {
-  const [, start = '', path = '', query = ''] =
-    /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)?([^?#]*)(.*)$/is.exec(url) ?? [];
-  const segments = path
-    .split('/')
-    .map((segment) => (/^(?=.*\d)(?=.*[a-z])[\w.~%-]{20,}$/i.test(segment) ? REDACTED : segment));
-  return (
-    start.replace(/\/\/[^/]*@/, `//${REDACTED}@`) +
-    segments.join('/') +
-    query.replaceAll(/(^\?|&)([^=&#]*)(=[^&#]*)?/g, (_, mark: string, name: string, value?: string) =>
-      value === undefined && name.length < 20
-        ? `${mark}${name}`
-        : `${mark}${value === undefined ? '' : `${name}=`}${REDACTED}`,
-    )
-  );
+export function redactUrl(text: string): string {
+  if (!URL.canParse(text)) return REDACTED;
+  const url = new URL(text);
+  const credentials = url.username === '' && url.password === '' ? '' : `${REDACTED}@`;
+  const path = url.pathname.split('/').map((segment) => (looksRandom(segment) ? REDACTED : segment));
+  const query = url.search === '' ? '' : `?${url.search.slice(1).split('&').map(redactPair).join('&')}`;
+  const fragment = url.hash === '' ? '' : `#${REDACTED}`;
+  return `${url.protocol}//${credentials}${url.host}${path.join('/')}${query}${fragment}`;
+}
+
+function redactPair(pair: string): string {
+  const equals = pair.indexOf('=');
+  return equals < 0 ? REDACTED : `${pair.slice(0, equals)}=${REDACTED}`;
+}
+
+/** A UUID, or 16 letters and digits in a row with both among them. */
+function looksRandom(segment: string): boolean {
+  if (/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.test(segment)) return true;
+  return (segment.match(/[0-9a-z]{16,}/gi) ?? []).some((run) => /\d/.test(run) && /[a-z]/i.test(run));
 }
 
 function redactUpstream(upstream: UpstreamConfig): UpstreamConfig {

@@ -58,3 +58,13 @@ export function knownKeys(path: readonly PropertyKey[]): string[] {
 export function variants(node: SchemaNode): SchemaNode[] {
   return node.anyOf ?? node.oneOf ?? [node];
 }
+
+/** What `config schema` prints: the schema with the key by which a file may point to it. */
+export function configFileSchema(): SchemaNode {
+  const schema = configJsonSchema();
+  const pointer: SchemaNode = {
+    type: 'string',
+    description: 'Where this schema lies; for editors, ignored.',
+  };
+  return { ...schema, properties: { $schema: pointer, ...schema.properties } };
+}
