@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import { ConfigError } from './config-error.js';
-import type { gatewaySchema } from './schema.js';
-import { gatewaySchema as schema } from './schema.js';
+import { describeIssue, type LocatedText } from './issue-text.js';
+import { formatPath } from './key-path.js';
+import { brokenRules } from './rule.js';
+import { gatewaySchema } from './schema.js';
 
 /** The configuration with every default filled in. Units and meaning of each key are in the schema. */
 export type GatewayConfig = z.output<typeof gatewaySchema>;
@@ -11,24 +13,45 @@ export type GatewayOptions = z.input<typeof gatewaySchema>;
 
 export type UpstreamConfig = GatewayConfig['upstreams'][string];
 
+/** Says where a value came from, for the errors about it. */
+export type NamePlace = (path: readonly PropertyKey[]) => string;
+
 /**
  * Checks a configuration and fills in its defaults. A resolved configuration is accepted and comes back equal.
- * Throws `ConfigError` naming every key that is wrong.
+ * A member that is `undefined` counts as absent. Throws `ConfigError` naming every key that is wrong.
  */
-export function parseConfig(input: unknown): GatewayConfig {
-  const parsed = schema.safeParse(input);
+export function parseConfig(input: unknown, place: NamePlace = formatPath): GatewayConfig {
+  const given = withoutUndefined(input ?? {});
+  const parsed = gatewaySchema.safeParse(given);
   if (!parsed.success) {
-    throw new ConfigError(
-      parsed.error.issues.map((issue) => ({ at: issue.path.join('.'), message: issue.message })),
+    throw error(
+      parsed.error.issues.flatMap((issue) => describeIssue(issue, given)),
+      place,
     );
   }
   const config = parsed.data;
+  const broken = brokenRules(config);
+  if (broken.length > 0) throw error(broken, place);
   const names = Object.keys(config.upstreams);
-  const byDefault = config.defaultUpstream ?? (names.includes('default') ? 'default' : names[0]);
-  return byDefault === undefined ? config : { ...config, defaultUpstream: byDefault };
+  const defaultUpstream = config.defaultUpstream ?? (names.includes('default') ? 'default' : names[0]);
+  return defaultUpstream === undefined ? config : { ...config, defaultUpstream };
 }
 
 /** The upstream of that name, or undefined; safe with names such as `constructor`. */
 export function findUpstream(config: GatewayConfig, name: string): UpstreamConfig | undefined {
   return Object.hasOwn(config.upstreams, name) ? config.upstreams[name] : undefined;
+}
+
+function error(texts: readonly LocatedText[], place: NamePlace): ConfigError {
+  return new ConfigError(texts.map(({ path, message }) => ({ at: place(path) || 'configuration', message })));
+}
+
+/** `{ publicUrl: process.env.URL }` is how programs write an optional member. */
+function withoutUndefined(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .map(([key, member]) => [key, withoutUndefined(member)]),
+  );
 }

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { httpUrl } from './http-url.js';
 import { limitSchema } from './limit-schema.js';
-import { DEFAULT_LISTEN, LISTEN_FORMS, parseListen } from './listen.js';
+import { DEFAULT_LISTEN, formatListen, LISTEN_FORMS, parseListen } from './listen.js';
 import { bytes, count, milliseconds, MIB } from './quantity.js';
 import { timeoutSchema } from './timeout-schema.js';
 import { upstreamSchema } from './upstream-schema.js';
 
 export const UPSTREAM_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
+
+export const UPSTREAM_NAME_FORM =
+  'a name of 1 to 64 letters, digits, ".", "_" or "-" that begins with a letter or digit';
 
 const listenText = z.string().transform((text, context) => {
   const address = parseListen(text);
@@ -27,7 +30,7 @@ const listen = z
     }),
     listenText,
   ])
-  .prefault({})
+  .prefault(formatListen(DEFAULT_LISTEN))
   .describe(
     'Where the gateway accepts connections: an object, or text as `host:port`, `[::1]:port`, `:port` (all IPv4 interfaces) or a port (loopback).',
   );
@@ -131,7 +134,7 @@ export const gatewaySchema = z
       .default([])
       .describe('Origins of browser pages to accept besides loopback ones. `*` accepts any.'),
     upstreams: z
-      .record(z.string().regex(UPSTREAM_NAME), upstreamSchema)
+      .record(z.string().regex(UPSTREAM_NAME, UPSTREAM_NAME_FORM), upstreamSchema)
       .default({})
       .describe(
         'The upstream servers by name: 1 to 64 letters, digits, `.`, `_` or `-`, beginning with a letter or digit. Each is served at `/mcp/NAME`.',

@@ -18,12 +18,14 @@ const authorization = z
         header: z
           .string()
           .refine(isHeaderValue, HEADER_VALUE)
-          .describe('Value of the Authorization header sent upstream, such as `Bearer ${UPSTREAM_TOKEN}`.'),
+          .describe(
+            'With `static`: value of the Authorization header sent upstream, such as `Bearer ${UPSTREAM_TOKEN}`.',
+          ),
         allowAnonymous: z
           .boolean()
           .default(false)
           .describe(
-            'Lend this credential to everyone who can reach the gateway. Without it, a gateway that listens beyond loopback does not start.',
+            'With `static`: lend this credential to everyone who can reach the gateway. Without it, a gateway that listens beyond loopback does not start.',
           ),
       })
       .describe("The upstream gets the gateway's own credential; the client's is never forwarded."),
@@ -31,13 +33,19 @@ const authorization = z
   .default({ mode: 'transparent' })
   .describe('Which credential the upstream sees.');
 
+const headerName = z.string().superRefine((name, context) => {
+  const reason = refusedHeader(name);
+  if (reason !== undefined) context.addIssue({ code: 'custom', message: reason });
+});
+
 const headers = z
-  .record(z.string(), z.string().refine(isHeaderValue, HEADER_VALUE))
+  .record(headerName, z.string().refine(isHeaderValue, HEADER_VALUE))
   .superRefine((record, context) => {
     const seen = new Set<string>();
     for (const name of Object.keys(record)) {
-      const reason = seen.has(name.toLowerCase()) ? 'each header name once' : refusedHeader(name);
-      if (reason !== undefined) context.addIssue({ code: 'custom', path: [name], message: reason });
+      if (seen.has(name.toLowerCase())) {
+        context.addIssue({ code: 'custom', path: [name], message: 'each header name once' });
+      }
       seen.add(name.toLowerCase());
     }
   })
