@@ -11,6 +11,8 @@ export interface CompleteOutcome {
   readonly message: Message;
   /** Pending edits of the message, when a translation made any. */
   readonly draft?: Draft;
+  /** What the upstream said of itself, where its era says so once and not with each result. */
+  readonly server?: Message;
 }
 
 /** The upstream wants answers first. Only modern upstreams end an exchange so. */

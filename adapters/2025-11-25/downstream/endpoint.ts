@@ -13,7 +13,7 @@ import { type Message, metaOf, paramString } from '../../../src/jsonrpc/message.
 import { printResult } from '../../../src/jsonrpc/print.js';
 import { isLogLevel } from '../../../src/translation/log-level.js';
 import { RESERVED_META_KEYS, stripReservedMeta } from '../../../src/translation/reserved-meta.js';
-import { initializeResultText } from './initialize.js';
+import { initializeResponse } from './initialize.js';
 import { PostExchange } from './post-exchange.js';
 import { PostReply } from './post-reply.js';
 import type { LegacySession } from './session.js';
@@ -112,7 +112,7 @@ export class LegacyEndpoint implements DownstreamHalf {
       session.end('the upstream refused the client');
       throw error;
     }
-    const { text, revision } = initializeResultText(message.id ?? 'null', description, client.revision);
+    const { text, revision } = initializeResponse(message.id ?? 'null', description, client.revision);
     session.client = { ...client, revision };
     if (reply.closed) {
       session.end('the client went away before it learnt of its session');

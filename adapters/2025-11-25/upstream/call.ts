@@ -193,7 +193,9 @@ export class LegacyCall {
       return;
     }
     const outcome: Outcome =
-      message.kind === 'result' ? { kind: 'complete', message } : upstreamError(message);
+      message.kind === 'result'
+        ? { kind: 'complete', message, server: this.session.initialize }
+        : upstreamError(message);
     this.end({ kind: 'outcome', outcome });
   }
 

@@ -1,0 +1,85 @@
+import type { AdapterContext, DownstreamHalf, Incoming, UpstreamContext } from './adapter.js';
+import { clientEra } from './client-era.js';
+import { LegacyEndpoint } from './2025-11-25/downstream/endpoint.js';
+import { legacyFeatures } from './2025-11-25/features.js';
+import { LATEST_LEGACY, LEGACY_REVISIONS } from './2025-11-25/revisions.js';
+import { LegacyUpstream } from './2025-11-25/upstream/upstream.js';
+import { ModernEndpoint } from './2026-07-28/downstream/endpoint.js';
+import { LATEST_MODERN, MODERN_REVISIONS, isModernRevision } from './2026-07-28/revisions.js';
+import { ModernUpstream } from './2026-07-28/upstream/upstream.js';
+import { GatewayError } from '../src/errors/gateway-error.js';
+import type { Era, Relay, UpstreamHalf } from '../src/exchange/exchange.js';
+import type { HttpReply, HttpRequest } from '../src/http/port.js';
+import { INVALID_REQUEST } from '../src/jsonrpc/error-code.js';
+import { JsonScanError, firstToken, scanArrayText } from '../src/jsonrpc/json-scan.js';
+import { InvalidMessageError, type RawId, parseMessage } from '../src/jsonrpc/message.js';
+import { printError } from '../src/jsonrpc/print.js';
+
+export { LATEST_LEGACY, LATEST_MODERN, legacyFeatures };
+
+/** Every revision the gateway serves, modern ones first. */
+export const SERVED_REVISIONS: readonly string[] = [...MODERN_REVISIONS, ...LEGACY_REVISIONS];
+
+/** The client side of both eras for one upstream. */
+export function createUpstreamHalves(context: UpstreamContext): Record<Era, UpstreamHalf> {
+  return { legacy: new LegacyUpstream(context), modern: new ModernUpstream(context) };
+}
+
+/** The server side of both eras behind one endpoint: each request is served by the era it belongs to. */
+export class Endpoint {
+  private readonly legacy: LegacyEndpoint;
+  private readonly modern: ModernEndpoint;
+
+  constructor(private readonly context: AdapterContext) {
+    this.legacy = new LegacyEndpoint(context);
+    this.modern = new ModernEndpoint(context);
+  }
+
+  /** Serves one request towards one upstream. Answers every error itself. */
+  async serve(request: HttpRequest, reply: HttpReply, relay: Relay): Promise<void> {
+    let id: RawId | undefined;
+    try {
+      const incoming = this.read(request);
+      if (!incoming.batch) id = incoming.messages[0]?.kind === 'request' ? incoming.messages[0].id : undefined;
+      const era = clientEra(request, incoming, this.legacy.knows(request));
+      const half: DownstreamHalf = era === 'legacy' ? this.legacy : this.modern;
+      await half.serve(request, incoming, reply, relay);
+    } catch (error) {
+      const refusal = toGatewayError(error);
+      if (reply.started) throw error;
+      const failedId = error instanceof InvalidMessageError ? error.id : id;
+      const { code, message, data, status, headers } = refusal;
+      // `id: null` is what JSON-RPC asks for, and what the modern era forbids.
+      const modern = isModernRevision(request.headers['mcp-protocol-version']);
+      reply.json(status, printError(failedId ?? (modern ? undefined : 'null'), code, message, data), headers);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.legacy.close(), this.modern.close()]);
+  }
+
+  private read(request: HttpRequest): Incoming {
+    if (request.method !== 'POST') return { messages: [], batch: false };
+    const { jsonDepth, batchSize } = this.context.config.limits;
+    const options = { maxDepth: jsonDepth };
+    if (firstToken(request.body) !== '[') {
+      return { messages: [parseMessage(request.body, options)], batch: false };
+    }
+    const spans = scanArrayText(request.body, jsonDepth);
+    if (spans.length === 0 || spans.length > batchSize) {
+      throw new GatewayError(INVALID_REQUEST, `a batch has between 1 and ${batchSize} messages`, { status: 400 });
+    }
+    const messages = spans.map(({ start, end }) => parseMessage(request.body.slice(start, end), options));
+    return { messages, batch: true };
+  }
+}
+
+function toGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error;
+  if (error instanceof InvalidMessageError) return new GatewayError(error.code, error.message, { status: 400 });
+  if (error instanceof JsonScanError) {
+    return new GatewayError(-32700, `not valid JSON: ${error.message}`, { status: 400 });
+  }
+  throw error;
+}

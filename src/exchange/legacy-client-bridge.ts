@@ -1,0 +1,183 @@
+import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
+import { Draft } from '../jsonrpc/draft.js';
+import { INVALID_PARAMS } from '../jsonrpc/error-code.js';
+import { memberOf, stringValue } from '../jsonrpc/json-scan.js';
+import { type Message, paramString, parseMessage } from '../jsonrpc/message.js';
+import { printResult } from '../jsonrpc/print.js';
+import type { Logger } from '../telemetry/logger.js';
+import { clientCapabilitiesToModern } from '../translation/capabilities.js';
+import { contentToLegacy } from '../translation/content.js';
+import { HEADER_MISMATCH, modernErrorToLegacy } from '../translation/error.js';
+import type { LegacyFeatures } from '../translation/legacy-features.js';
+import { isLogLevel } from '../translation/log-level.js';
+import { paramHeaders } from '../translation/param-headers.js';
+import { modernResultToLegacy, resultTypeOf } from '../translation/result.js';
+import { structuredContentToLegacy } from '../translation/structured-content.js';
+import { modernToolsToLegacy } from '../translation/tools-list.js';
+import { deriveExchange } from './derive.js';
+import { eachTool } from './each-tool.js';
+import type { ClientDescription, Exchange, Introduction, UpstreamHalf } from './exchange.js';
+import { IncreasingProgress } from './increasing-progress.js';
+import { type CompleteOutcome, type FailedOutcome, type Outcome, failure } from './outcome.js';
+import type { Bridge } from './relay.js';
+import { ToolCatalog, type ToolTraits } from './tool-catalog.js';
+import { methodNotFound } from './unsupported.js';
+
+/** Methods of the legacy era that have no counterpart a modern upstream serves. */
+const LEGACY_ONLY: ReadonlySet<string> = new Set([
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'tasks/get',
+  'tasks/list',
+  'tasks/result',
+  'tasks/cancel',
+]);
+
+/** Notifications of the legacy era that end at the gateway. */
+const NOT_RELAYED: ReadonlySet<string> = new Set([
+  'notifications/initialized',
+  'notifications/roots/list_changed',
+  'notifications/progress',
+  'notifications/tasks/status',
+]);
+
+/** Legacy client, modern upstream (the L→M column of the translation rows). */
+export class LegacyClientBridge implements Bridge {
+  private readonly tools: ToolCatalog;
+
+  constructor(
+    private readonly upstreamName: string,
+    private readonly features: (revision: string) => LegacyFeatures,
+    private readonly log: Logger,
+  ) {
+    this.tools = new ToolCatalog(readTraits);
+  }
+
+  introduction(introduction: Introduction): Introduction {
+    return { ...introduction, client: this.client(introduction.client) };
+  }
+
+  async run(exchange: Exchange, upstream: UpstreamHalf): Promise<Outcome> {
+    const { method } = exchange;
+    if (method === 'logging/setLevel') return setLevel(exchange);
+    if (LEGACY_ONLY.has(method)) return methodNotFound(method);
+    const progress = new IncreasingProgress();
+    const translated = deriveExchange(exchange, {
+      client: this.client(exchange.client),
+      notify: (message) => !progress.passes(message) || exchange.notify(message),
+    });
+    if (method !== 'tools/call') return this.translate(await upstream.run(translated), translated, undefined);
+    const name = paramString(exchange.message, 'name') ?? '';
+    let traits = await this.tools.find(translated, name, upstream);
+    let outcome = await upstream.run(withParamHeaders(translated, traits));
+    if (outcome.kind === 'failed' && outcome.code === HEADER_MISMATCH && outcome.origin === 'upstream') {
+      // The tool's annotations changed since the list was fetched; a refused call did not run.
+      this.tools.forget(translated);
+      traits = await this.tools.find(translated, name, upstream);
+      outcome = await upstream.run(withParamHeaders(translated, traits));
+    }
+    return this.translate(outcome, translated, traits);
+  }
+
+  async notify(from: Introduction, message: Message, upstream: UpstreamHalf): Promise<void> {
+    if (NOT_RELAYED.has(message.method ?? '')) return;
+    await upstream.notify(this.introduction(from), message);
+  }
+
+  attach(): void {
+    // Change notifications of modern upstreams are subscribed to, not attached to.
+  }
+
+  private client(client: ClientDescription): ClientDescription {
+    return {
+      ...client,
+      capabilities: clientCapabilitiesToModern(client.capabilities, this.features(client.revision)),
+    };
+  }
+
+  private translate(outcome: Outcome, exchange: Exchange, traits: ToolTraits | undefined): Outcome {
+    if (outcome.kind === 'failed') return translateError(outcome, exchange.method);
+    const { message } = outcome;
+    const type = resultTypeOf(message);
+    if (outcome.kind === 'inputRequired') {
+      return failure(
+        new GatewayError(
+          GATEWAY_CODE.notTranslatable,
+          'the server asks for input, which this gateway does not yet put to clients of the session era',
+          { status: 200 },
+        ),
+      );
+    }
+    if (type !== undefined && type !== 'complete') {
+      return failure(
+        new GatewayError(
+          GATEWAY_CODE.notTranslatable,
+          `the server answered with a result of type ${JSON.stringify(type.slice(0, 80))}, which this client's protocol version does not have`,
+          { status: 200 },
+        ),
+      );
+    }
+    return this.translateResult(outcome, exchange, traits);
+  }
+
+  private translateResult(
+    outcome: CompleteOutcome,
+    exchange: Exchange,
+    traits: ToolTraits | undefined,
+  ): CompleteOutcome {
+    const { message } = outcome;
+    const { method } = exchange;
+    const features = this.features(exchange.client.revision);
+    const draft = outcome.draft ?? new Draft(message.text);
+    modernResultToLegacy(message, draft, method);
+    if (method === 'tools/list') {
+      this.tools.learn(exchange, message);
+      for (const { name, reason } of modernToolsToLegacy(message, draft).omitted) {
+        this.log.warn({ upstream: this.upstreamName, tool: name, reason }, 'a tool was left out of the list');
+      }
+    } else if (method === 'tools/call') {
+      contentToLegacy(message, draft, features);
+      structuredContentToLegacy(message, draft, traits?.wrapped ?? false, features);
+    } else if (method === 'prompts/get') {
+      contentToLegacy(message, draft, features);
+    }
+    return { kind: 'complete', message, draft };
+  }
+}
+
+function readTraits(page: Message): ReadonlyMap<string, ToolTraits> {
+  const list = modernToolsToLegacy(page, new Draft(page.text));
+  const traits = new Map<string, ToolTraits>();
+  for (const { text, object } of eachTool(page)) {
+    const name = stringValue(text, memberOf(object, 'name'));
+    if (name === undefined) continue;
+    traits.set(name, { headers: list.headers.get(name) ?? [], wrapped: list.wrapped.has(name) });
+  }
+  return traits;
+}
+
+function withParamHeaders(exchange: Exchange, traits: ToolTraits | undefined): Exchange {
+  if (traits === undefined || traits.headers.length === 0) return exchange;
+  return deriveExchange(exchange, {
+    headers: { ...exchange.headers, ...paramHeaders(traits.headers, exchange.message) },
+  });
+}
+
+function translateError(outcome: FailedOutcome, method: string): FailedOutcome {
+  if (outcome.origin === 'gateway') return outcome;
+  const { code, text, data } = modernErrorToLegacy(outcome.code, outcome.text, outcome.data, method);
+  const unchanged = code === outcome.code && text === outcome.text && data === outcome.data;
+  const { message: _message, data: _data, contradiction: _contradiction, ...rest } = outcome;
+  if (unchanged) return outcome;
+  return { ...rest, code, text, ...(data !== undefined && { data }) };
+}
+
+/** Held by the session and sent with each request (X23); nothing is sent upstream now. */
+function setLevel(exchange: Exchange): Outcome {
+  const { message } = exchange;
+  const level = stringValue(message.text, memberOf(message.params?.object, 'level'));
+  if (!isLogLevel(level)) {
+    return { kind: 'failed', origin: 'upstream', code: INVALID_PARAMS, text: 'level must be one of the eight log levels' };
+  }
+  return { kind: 'complete', message: parseMessage(printResult('0', '{}'), { maxDepth: 4 }) };
+}

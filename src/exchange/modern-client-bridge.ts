@@ -1,0 +1,196 @@
+import { Draft } from '../jsonrpc/draft.js';
+import { memberOf, stringValue } from '../jsonrpc/json-scan.js';
+import { type Message, paramString, parseMessage } from '../jsonrpc/message.js';
+import { printNotification, printResult } from '../jsonrpc/print.js';
+import type { Logger } from '../telemetry/logger.js';
+import { clientCapabilitiesToLegacy } from '../translation/capabilities.js';
+import { HEADER_MISMATCH, legacyErrorToModern } from '../translation/error.js';
+import { ALL_LEGACY_FEATURES } from '../translation/legacy-features.js';
+import { atLeast, isLogLevel, levelOf } from '../translation/log-level.js';
+import { checkParamHeaders } from '../translation/param-headers.js';
+import { RESERVED_META } from '../translation/reserved-meta.js';
+import { legacyResultToModern } from '../translation/result.js';
+import { discoverResultFromInitialize, serverInfoOf } from '../translation/server-description.js';
+import { legacyToolsToModern } from '../translation/tools-list.js';
+import { headerAnnotations } from '../translation/x-mcp-header.js';
+import { deriveExchange } from './derive.js';
+import type { ClientDescription, Exchange, Introduction, UpstreamHalf } from './exchange.js';
+import { IncreasingProgress } from './increasing-progress.js';
+import { type CompleteOutcome, type FailedOutcome, type Outcome, cancelled } from './outcome.js';
+import type { Bridge } from './relay.js';
+import { introductionOf } from './relay.js';
+import { ToolCatalog, type ToolTraits } from './tool-catalog.js';
+import { methodNotFound } from './unsupported.js';
+import { eachTool } from './each-tool.js';
+
+/** Methods of modern extensions that a legacy upstream serves in another form, or not at all. */
+const MODERN_ONLY: ReadonlySet<string> = new Set(['tasks/get', 'tasks/update', 'tasks/cancel']);
+
+/**
+ * What a legacy server may send on a request's stream but a modern client must not find there: changes belong to
+ * subscriptions, and the other two have no modern counterpart.
+ */
+const NOT_FOR_REQUESTS: ReadonlySet<string> = new Set([
+  'notifications/tools/list_changed',
+  'notifications/prompts/list_changed',
+  'notifications/resources/list_changed',
+  'notifications/resources/updated',
+  'notifications/elicitation/complete',
+  'notifications/tasks/status',
+]);
+
+/** Modern client, legacy upstream (the M→L column of the translation rows). */
+export class ModernClientBridge implements Bridge {
+  private readonly tools = new ToolCatalog(readTraits);
+
+  constructor(
+    private readonly upstreamName: string,
+    private readonly servedRevisions: readonly string[],
+    private readonly log: Logger,
+  ) {}
+
+  introduction(introduction: Introduction): Introduction {
+    return { ...introduction, client: legacyClient(introduction.client) };
+  }
+
+  async run(exchange: Exchange, upstream: UpstreamHalf): Promise<Outcome> {
+    const { method } = exchange;
+    if (method === 'server/discover') return this.discover(exchange, upstream);
+    if (method === 'subscriptions/listen') return listenToNothing(exchange);
+    if (MODERN_ONLY.has(method)) return methodNotFound(method);
+    const progress = new IncreasingProgress();
+    const translated = deriveExchange(exchange, {
+      client: legacyClient(exchange.client),
+      headers: withoutParamHeaders(exchange.headers),
+      notify: (message) =>
+        !progress.passes(message) || !isForRequest(message, exchange.client.logLevel) || exchange.notify(message),
+    });
+    if (method === 'tools/call') {
+      const problem = await this.checkHeaders(exchange, translated, upstream);
+      if (problem !== undefined) return problem;
+    }
+    return this.translate(await upstream.run(translated), translated);
+  }
+
+  async notify(from: Introduction, message: Message, upstream: UpstreamHalf): Promise<void> {
+    await upstream.notify(this.introduction(from), message);
+  }
+
+  attach(): void {
+    // A modern client has no session, and so nothing to attach.
+  }
+
+  private async discover(exchange: Exchange, upstream: UpstreamHalf): Promise<Outcome> {
+    const description = await upstream.introduce(this.introduction(introductionOf(exchange)));
+    const result = discoverResultFromInitialize(description.message, {
+      supportedVersions: this.servedRevisions,
+      services: { subscribe: false, listChanged: false },
+    });
+    return { kind: 'complete', message: parseMessage(printResult('0', result), { maxDepth: Number.MAX_SAFE_INTEGER }) };
+  }
+
+  /**
+   * X7: the gateway is the server that reads the body, so it compares the headers it recognises with it. A header for a
+   * tool whose list nobody asked for yet is looked up; a call without such headers costs no list.
+   */
+  private async checkHeaders(
+    exchange: Exchange,
+    translated: Exchange,
+    upstream: UpstreamHalf,
+  ): Promise<FailedOutcome | undefined> {
+    const name = paramString(exchange.message, 'name') ?? '';
+    const sent = Object.keys(exchange.headers).some((header) => header.startsWith('mcp-param-'));
+    const traits = sent ? await this.tools.find(translated, name, upstream) : this.tools.peek(translated, name);
+    if (traits === undefined || traits.headers.length === 0) return undefined;
+    const problem = checkParamHeaders(traits.headers, exchange.message, exchange.headers);
+    if (problem === undefined) return undefined;
+    return {
+      kind: 'failed',
+      origin: 'gateway',
+      code: HEADER_MISMATCH,
+      text: `Header mismatch: ${problem}`,
+      status: 400,
+    };
+  }
+
+  private translate(outcome: Outcome, exchange: Exchange): Outcome {
+    if (outcome.kind === 'failed') return translateError(outcome, exchange.method);
+    if (outcome.kind === 'inputRequired') return outcome;
+    return this.translateResult(outcome, exchange);
+  }
+
+  private translateResult(outcome: CompleteOutcome, exchange: Exchange): CompleteOutcome {
+    const { message } = outcome;
+    const draft = outcome.draft ?? new Draft(message.text);
+    const serverInfo = outcome.server === undefined ? undefined : serverInfoOf(outcome.server);
+    legacyResultToModern(message, draft, exchange.method, serverInfo === undefined ? {} : { serverInfo });
+    if (exchange.method === 'tools/list') {
+      this.tools.learn(exchange, message);
+      for (const { name, reason } of legacyToolsToModern(message, draft).omitted) {
+        this.log.warn({ upstream: this.upstreamName, tool: name, reason }, 'a tool was left out of the list');
+      }
+    }
+    return { kind: 'complete', message, draft };
+  }
+}
+
+function legacyClient(client: ClientDescription): ClientDescription {
+  return { ...client, capabilities: clientCapabilitiesToLegacy(client.capabilities, ALL_LEGACY_FEATURES) };
+}
+
+function withoutParamHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('mcp-param-')));
+}
+
+/** Log messages go only to requests that asked for them, at the level they asked for (X23). */
+function isForRequest(message: Message, logLevel: string | undefined): boolean {
+  const method = message.method ?? '';
+  if (NOT_FOR_REQUESTS.has(method)) return false;
+  if (method !== 'notifications/message') return true;
+  const level = levelOf(message);
+  return isLogLevel(logLevel) && level !== undefined && atLeast(level, logLevel);
+}
+
+function readTraits(page: Message): ReadonlyMap<string, ToolTraits> {
+  const traits = new Map<string, ToolTraits>();
+  for (const tool of eachTool(page)) {
+    const schema = memberOf(tool.object, 'inputSchema');
+    const name = stringValue(tool.text, memberOf(tool.object, 'name'));
+    if (name === undefined || schema === undefined) continue;
+    const annotations = headerAnnotations(tool.text.slice(schema.start, schema.end));
+    traits.set(name, { headers: annotations.ok ? annotations.params : [], wrapped: false });
+  }
+  return traits;
+}
+
+function translateError(outcome: FailedOutcome, method: string): FailedOutcome {
+  if (outcome.origin === 'gateway') return outcome;
+  const { code, text, data } = legacyErrorToModern(outcome.code, outcome.text, outcome.data, method);
+  // The legacy status said what it means in a session; towards a modern client the code decides anew.
+  const { message, data: _data, status, contradiction: _contradiction, ...rest } = outcome;
+  const unchanged = code === outcome.code && text === outcome.text && data === outcome.data;
+  const kept = status === 401 || status === 403 || status === 429 || (status !== undefined && status >= 500);
+  return {
+    ...rest,
+    code,
+    text,
+    ...(data !== undefined && { data }),
+    ...(kept && { status }),
+    ...(unchanged && message !== undefined && { message }),
+  };
+}
+
+/**
+ * A subscription is always served; what is acknowledged is what can arrive, and nothing can yet.
+ * @see /specification/2026-07-28/basic/patterns/subscriptions#acknowledgment
+ */
+async function listenToNothing(exchange: Exchange): Promise<Outcome> {
+  const meta = `"_meta":{${JSON.stringify(RESERVED_META.subscriptionId)}:${exchange.id}}`;
+  const ack = printNotification('notifications/subscriptions/acknowledged', `{${meta},"notifications":{}}`);
+  exchange.notify(parseMessage(ack, { maxDepth: 8 }));
+  await new Promise<void>((resolve) => {
+    if (exchange.signal.aborted) resolve();
+    else exchange.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  return cancelled();
+}

@@ -1,0 +1,117 @@
+import { Endpoint, SERVED_REVISIONS, createUpstreamHalves, legacyFeatures } from '../adapters/registry.js';
+import type { UpstreamContext } from '../adapters/adapter.js';
+import { principalOf } from './auth/principal.js';
+import { type GatewayConfig, type GatewayOptions, parseConfig } from './config/config.js';
+import { LegacyClientBridge } from './exchange/legacy-client-bridge.js';
+import { ModernClientBridge } from './exchange/modern-client-bridge.js';
+import type { Era, Introduction, UpstreamHalf } from './exchange/exchange.js';
+import { UpstreamRelay } from './exchange/relay.js';
+import { createHttpApp } from './http/app.js';
+import { listen } from './http/server.js';
+import { createLog } from './telemetry/log.js';
+import type { Logger } from './telemetry/logger.js';
+import { EraResolver, type EraVerdict } from './upstreams/era-resolver.js';
+import { UpstreamHttp } from './upstreams/upstream-http.js';
+
+export { startDemoUpstreams } from './demo.js';
+export { inspectUpstream } from './inspect.js';
+
+/** A running gateway. */
+export interface Gateway {
+  /** URL of the endpoint of the default upstream, such as `http://127.0.0.1:8808/mcp`. */
+  readonly url: string;
+  readonly port: number;
+  /** What is believed of an upstream's era; undefined while nobody has asked. */
+  verdict(upstream: string): EraVerdict | undefined;
+  /** Stops taking requests, waits up to `graceMs` milliseconds for those in progress, then ends everything. */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+/** One upstream with everything that belongs to it. */
+export interface UpstreamParts {
+  readonly halves: Readonly<Record<Era, UpstreamHalf>>;
+  readonly eras: EraResolver;
+  readonly relay: UpstreamRelay;
+  close(): Promise<void>;
+}
+
+/** Puts one upstream together. */
+export function createUpstream(name: string, config: GatewayConfig, log: Logger): UpstreamParts {
+  const upstream = config.upstreams[name];
+  if (upstream === undefined) throw new Error(`no upstream named ${name}`);
+  const http = new UpstreamHttp({
+    url: upstream.url,
+    headers: upstream.headers,
+    connectMs: config.timeouts.connectMs,
+    tls: upstream.tls,
+  });
+  const context: UpstreamContext = { config, log, servedRevisions: SERVED_REVISIONS, name, upstream, http };
+  const halves = createUpstreamHalves(context);
+  const bridges = {
+    legacy: new LegacyClientBridge(name, legacyFeatures, log),
+    modern: new ModernClientBridge(name, SERVED_REVISIONS, log),
+  };
+  const translate = (introduction: Introduction, era: Era): Introduction =>
+    introduction.era === era ? introduction : bridges[introduction.era].introduction(introduction);
+  const eras = new EraResolver(halves, translate, {
+    name,
+    pin: upstream.era,
+    ttlMs: config.timeouts.eraTtlMs,
+    retryMs: config.timeouts.eraRetryMs,
+    log,
+  });
+  return {
+    halves,
+    eras,
+    relay: new UpstreamRelay(name, halves, eras, bridges),
+    close: async () => {
+      await Promise.all([halves.legacy.close(), halves.modern.close()]);
+      await http.close();
+    },
+  };
+}
+
+/**
+ * Starts a gateway.
+ * @param options the configuration, partial or resolved; see docs/configuration.md
+ * @throws ConfigError the configuration is not valid; Error of the system when the address cannot be listened on
+ */
+export async function createGateway(options: GatewayOptions | GatewayConfig): Promise<Gateway> {
+  const config = parseConfig(options);
+  const log = createLog(config.logging.level);
+  const upstreams = new Map<string, UpstreamParts>();
+  for (const name of Object.keys(config.upstreams)) upstreams.set(name, createUpstream(name, config, log));
+  const endpoint = new Endpoint({ config, log, servedRevisions: SERVED_REVISIONS });
+  const names = [...upstreams.keys()];
+  const app = createHttpApp({
+    listen: config.listen,
+    allowedHosts: config.allowedHosts,
+    allowedOrigins: config.allowedOrigins,
+    limits: config.limits,
+    timeouts: config.timeouts,
+    upstreamNames: names,
+    ...(config.defaultUpstream !== undefined && { defaultUpstream: config.defaultUpstream }),
+    aliases: Object.fromEntries(names.map((name) => [`/${name}`, name])),
+    log,
+    principalKey: (head) => {
+      const principal = principalOf(head.headers['authorization']);
+      return principal.anonymous ? undefined : principal.key;
+    },
+    serve: async (name, request, reply) => {
+      const parts = upstreams.get(name);
+      if (parts === undefined) throw new Error(`no upstream named ${name}`);
+      await endpoint.serve(request, reply, parts.relay);
+    },
+  });
+  const server = await listen(app, config.listen);
+  return {
+    url: `${server.url}/mcp`,
+    port: server.port,
+    verdict: (name) => upstreams.get(name)?.eras.verdict,
+    close: async ({ graceMs = 0 } = {}) => {
+      await endpoint.close();
+      await server.close({ graceMs });
+      await Promise.all([...upstreams.values()].map((parts) => parts.close()));
+    },
+  };
+}
