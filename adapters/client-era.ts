@@ -70,5 +70,7 @@ function withoutBody(session: string | undefined, knowsSession: boolean): Era {
 }
 
 function unknownSession(): GatewayError {
-  return new GatewayError(GATEWAY_CODE.sessionEnded, 'unknown or expired session; initialize again', { status: 404 });
+  return new GatewayError(GATEWAY_CODE.sessionEnded, 'unknown or expired session; initialize again', {
+    status: 404,
+  });
 }

@@ -40,7 +40,8 @@ export class Endpoint {
     let id: RawId | undefined;
     try {
       const incoming = this.read(request);
-      if (!incoming.batch) id = incoming.messages[0]?.kind === 'request' ? incoming.messages[0].id : undefined;
+      if (!incoming.batch)
+        id = incoming.messages[0]?.kind === 'request' ? incoming.messages[0].id : undefined;
       const era = clientEra(request, incoming, this.legacy.knows(request));
       const half: DownstreamHalf = era === 'legacy' ? this.legacy : this.modern;
       await half.serve(request, incoming, reply, relay);
@@ -68,7 +69,9 @@ export class Endpoint {
     }
     const spans = scanArrayText(request.body, jsonDepth);
     if (spans.length === 0 || spans.length > batchSize) {
-      throw new GatewayError(INVALID_REQUEST, `a batch has between 1 and ${batchSize} messages`, { status: 400 });
+      throw new GatewayError(INVALID_REQUEST, `a batch has between 1 and ${batchSize} messages`, {
+        status: 400,
+      });
     }
     const messages = spans.map(({ start, end }) => parseMessage(request.body.slice(start, end), options));
     return { messages, batch: true };
@@ -77,7 +80,8 @@ export class Endpoint {
 
 function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  if (error instanceof InvalidMessageError) return new GatewayError(error.code, error.message, { status: 400 });
+  if (error instanceof InvalidMessageError)
+    return new GatewayError(error.code, error.message, { status: 400 });
   if (error instanceof JsonScanError) {
     return new GatewayError(-32700, `not valid JSON: ${error.message}`, { status: 400 });
   }

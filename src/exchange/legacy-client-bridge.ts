@@ -177,7 +177,12 @@ function setLevel(exchange: Exchange): Outcome {
   const { message } = exchange;
   const level = stringValue(message.text, memberOf(message.params?.object, 'level'));
   if (!isLogLevel(level)) {
-    return { kind: 'failed', origin: 'upstream', code: INVALID_PARAMS, text: 'level must be one of the eight log levels' };
+    return {
+      kind: 'failed',
+      origin: 'upstream',
+      code: INVALID_PARAMS,
+      text: 'level must be one of the eight log levels',
+    };
   }
   return { kind: 'complete', message: parseMessage(printResult('0', '{}'), { maxDepth: 4 }) };
 }

@@ -63,7 +63,9 @@ export class ModernClientBridge implements Bridge {
       client: legacyClient(exchange.client),
       headers: withoutParamHeaders(exchange.headers),
       notify: (message) =>
-        !progress.passes(message) || !isForRequest(message, exchange.client.logLevel) || exchange.notify(message),
+        !progress.passes(message) ||
+        !isForRequest(message, exchange.client.logLevel) ||
+        exchange.notify(message),
     });
     if (method === 'tools/call') {
       const problem = await this.checkHeaders(exchange, translated, upstream);
@@ -86,7 +88,10 @@ export class ModernClientBridge implements Bridge {
       supportedVersions: this.servedRevisions,
       services: { subscribe: false, listChanged: false },
     });
-    return { kind: 'complete', message: parseMessage(printResult('0', result), { maxDepth: Number.MAX_SAFE_INTEGER }) };
+    return {
+      kind: 'complete',
+      message: parseMessage(printResult('0', result), { maxDepth: Number.MAX_SAFE_INTEGER }),
+    };
   }
 
   /**
@@ -100,7 +105,9 @@ export class ModernClientBridge implements Bridge {
   ): Promise<FailedOutcome | undefined> {
     const name = paramString(exchange.message, 'name') ?? '';
     const sent = Object.keys(exchange.headers).some((header) => header.startsWith('mcp-param-'));
-    const traits = sent ? await this.tools.find(translated, name, upstream) : this.tools.peek(translated, name);
+    const traits = sent
+      ? await this.tools.find(translated, name, upstream)
+      : this.tools.peek(translated, name);
     if (traits === undefined || traits.headers.length === 0) return undefined;
     const problem = checkParamHeaders(traits.headers, exchange.message, exchange.headers);
     if (problem === undefined) return undefined;

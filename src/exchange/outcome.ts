@@ -54,5 +54,7 @@ export function failure(error: GatewayError): FailedOutcome {
 
 /** The client cancelled the request; nobody waits for an answer. */
 export function cancelled(): FailedOutcome {
-  return failure(new GatewayError(GATEWAY_CODE.cancelled, 'the client cancelled the request', { status: 499 }));
+  return failure(
+    new GatewayError(GATEWAY_CODE.cancelled, 'the client cancelled the request', { status: 499 }),
+  );
 }

@@ -20,7 +20,8 @@ export function traceHeaders(request: HttpRequest): Record<string, string> {
 export function paramHeaders(request: HttpRequest): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.headers)) {
-    if (name.startsWith(PARAM_PREFIX) && value !== undefined && isPlainHeaderValue(value)) passed[name] = value;
+    if (name.startsWith(PARAM_PREFIX) && value !== undefined && isPlainHeaderValue(value))
+      passed[name] = value;
   }
   return passed;
 }

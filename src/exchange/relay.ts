@@ -44,7 +44,8 @@ export class UpstreamRelay implements Relay {
       const introduction = introductionOf(exchange);
       const era = await this.eras.resolve(introduction);
       const outcome = await this.runOn(era, exchange);
-      if (outcome.kind !== 'failed' || outcome.contradiction === undefined || exchange.signal.aborted) return outcome;
+      if (outcome.kind !== 'failed' || outcome.contradiction === undefined || exchange.signal.aborted)
+        return outcome;
       this.eras.contradict(era, outcome.contradiction);
       const now = await this.eras.resolve(introduction);
       // The request provably did not run, so running it in the other era runs it once.
@@ -80,7 +81,9 @@ export class UpstreamRelay implements Relay {
   }
 
   private inWordsOf(era: Era, introduction: Introduction): Introduction {
-    return era === introduction.era ? introduction : this.bridges[introduction.era].introduction(introduction);
+    return era === introduction.era
+      ? introduction
+      : this.bridges[introduction.era].introduction(introduction);
   }
 }
 

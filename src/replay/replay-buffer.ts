@@ -139,7 +139,7 @@ export class ReplayBuffer {
 
   private evict(full: () => boolean, pinned: boolean): void {
     for (const stream of this.streams.values()) {
-      for (let i = 0; i < stream.events.length && full(); ) {
+      for (let i = 0; i < stream.events.length && full();) {
         const event = stream.events[i];
         if (event === undefined || (event.pinned && !pinned)) {
           i++;

@@ -15,7 +15,9 @@ export function encodeEvent(json: string, id?: string): string {
     data = data.replace(SEPARATORS, (c) => (c === '\u2028' ? '\\u2028' : '\\u2029'));
   }
   SEPARATORS.lastIndex = 0;
-  return id === undefined ? `event: message\ndata: ${data}\n\n` : `id: ${id}\nevent: message\ndata: ${data}\n\n`;
+  return id === undefined
+    ? `event: message\ndata: ${data}\n\n`
+    : `id: ${id}\nevent: message\ndata: ${data}\n\n`;
 }
 
 /** A block that moves the client's cursor and carries nothing, so that it can resume from the very beginning. */

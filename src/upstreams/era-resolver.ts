@@ -51,7 +51,8 @@ export class EraResolver {
     const { pin, ttlMs, retryMs } = this.options;
     if (pin !== 'auto') return pin;
     if (this.known !== undefined && Date.now() - this.known.since < ttlMs) return this.known.era;
-    if (this.lastFailure !== undefined && Date.now() - this.lastFailure.at < retryMs) throw this.lastFailure.error;
+    if (this.lastFailure !== undefined && Date.now() - this.lastFailure.at < retryMs)
+      throw this.lastFailure.error;
     const key = introduction.caller.principal.key;
     let probing = this.probing.get(key);
     if (probing === undefined) {
@@ -66,7 +67,10 @@ export class EraResolver {
   /** An answer contradicts the verdict: the next caller asks anew. */
   contradict(era: Era, why: string): void {
     if (this.options.pin !== 'auto' || this.known?.era !== era) return;
-    this.options.log.warn({ upstream: this.options.name, era, why: why.slice(0, 300) }, 'the era verdict was contradicted');
+    this.options.log.warn(
+      { upstream: this.options.name, era, why: why.slice(0, 300) },
+      'the era verdict was contradicted',
+    );
     this.known = undefined;
   }
 

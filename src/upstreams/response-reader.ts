@@ -119,7 +119,8 @@ class Listener implements ResponseListener {
     }
     this.size += chunk.length;
     if (isSuccess(this.head)) {
-      if (this.size > this.maxBytes) this.fail(`the upstream's response is larger than ${this.maxBytes} bytes`);
+      if (this.size > this.maxBytes)
+        this.fail(`the upstream's response is larger than ${this.maxBytes} bytes`);
       else this.chunks.push(chunk);
     } else if (this.size <= ERROR_BODY_BYTES) {
       this.chunks.push(chunk);
@@ -142,7 +143,9 @@ class Listener implements ResponseListener {
     if (body.trim() !== '') {
       const type = mediaType(head);
       if (type !== 'application/json' && !type.endsWith('+json')) {
-        this.fail(`the upstream answered ${head.status} with ${describeType(type)} instead of JSON or an event stream`);
+        this.fail(
+          `the upstream answered ${head.status} with ${describeType(type)} instead of JSON or an event stream`,
+        );
         return;
       }
       if (!isUtf8(bytes)) {
@@ -171,5 +174,9 @@ export function mediaType(head: ResponseHead): string {
 }
 
 function describeType(type: string): string {
-  return type === '' ? 'a body without Content-Type' : type === 'text/html' ? 'an HTML page' : `"${type.slice(0, 80)}"`;
+  return type === ''
+    ? 'a body without Content-Type'
+    : type === 'text/html'
+      ? 'an HTML page'
+      : `"${type.slice(0, 80)}"`;
 }

@@ -35,7 +35,12 @@ export class LegacyEndpoint implements DownstreamHalf {
 
   async serve(request: HttpRequest, incoming: Incoming, reply: HttpReply, relay: Relay): Promise<void> {
     const [first] = incoming.messages;
-    if (request.method === 'POST' && !incoming.batch && first?.kind === 'request' && first.method === 'initialize') {
+    if (
+      request.method === 'POST' &&
+      !incoming.batch &&
+      first?.kind === 'request' &&
+      first.method === 'initialize'
+    ) {
       await this.initialize(request, first, reply, relay);
       return;
     }
@@ -47,7 +52,7 @@ export class LegacyEndpoint implements DownstreamHalf {
     }
     this.checkVersion(request, session);
     session.seen(request);
-    if (request.method === 'POST') this.post(request, incoming, reply, relay, session);
+    if (request.method === 'POST') await this.post(request, incoming, reply, relay, session);
     else if (request.method === 'GET') this.get(request, reply, relay, session);
     else {
       session.end('the client ended the session');
@@ -61,7 +66,10 @@ export class LegacyEndpoint implements DownstreamHalf {
   }
 
   private sessionOf(request: HttpRequest): LegacySession | undefined {
-    return this.sessions.find(request.headers['mcp-session-id'], principalOf(request.headers['authorization']));
+    return this.sessions.find(
+      request.headers['mcp-session-id'],
+      principalOf(request.headers['authorization']),
+    );
   }
 
   /** The session knows its version; a header may name another we serve, but not one nobody does. */
@@ -81,7 +89,12 @@ export class LegacyEndpoint implements DownstreamHalf {
     );
   }
 
-  private async initialize(request: HttpRequest, message: Message, reply: HttpReply, relay: Relay): Promise<void> {
+  private async initialize(
+    request: HttpRequest,
+    message: Message,
+    reply: HttpReply,
+    relay: Relay,
+  ): Promise<void> {
     const wanted = paramString(message, 'protocolVersion');
     const params = message.params?.object;
     const info = memberOf(params, 'clientInfo');
@@ -156,15 +169,17 @@ export class LegacyEndpoint implements DownstreamHalf {
     if (session.priming && closeAfterMs > 0) place.stream.pollAfter(closeAfterMs, retryMs);
   }
 
-  private post(
+  private async post(
     request: HttpRequest,
     incoming: Incoming,
     reply: HttpReply,
     relay: Relay,
     session: LegacySession,
-  ): void {
+  ): Promise<void> {
     if (incoming.batch && !hasBatches(session.revision)) {
-      throw new GatewayError(INVALID_REQUEST, 'batches exist in protocol version 2025-03-26 only', { status: 400 });
+      throw new GatewayError(INVALID_REQUEST, 'batches exist in protocol version 2025-03-26 only', {
+        status: 400,
+      });
     }
     const requests: Message[] = [];
     for (const message of incoming.messages) {
@@ -193,11 +208,16 @@ export class LegacyEndpoint implements DownstreamHalf {
     for (const message of requests) {
       const exchange = new PostExchange(withoutReservedMeta(message), session, post, headers);
       exchanges.push(exchange);
-      void this.run(exchange, session, post, relay);
     }
+    await Promise.all(exchanges.map((exchange) => this.run(exchange, session, post, relay)));
   }
 
-  private async run(exchange: PostExchange, session: LegacySession, post: PostReply, relay: Relay): Promise<void> {
+  private async run(
+    exchange: PostExchange,
+    session: LegacySession,
+    post: PostReply,
+    relay: Relay,
+  ): Promise<void> {
     const { id, method, message } = exchange;
     if (method === 'ping') {
       post.respond(id, printResult(id, '{}'), 200);
@@ -227,7 +247,10 @@ export class LegacyEndpoint implements DownstreamHalf {
     // A notification is answered 202 whatever becomes of it; its fate upstream is for the log.
     relay.notify(session.introduction(request), withoutReservedMeta(message)).catch((error: unknown) => {
       const problem = error instanceof Error ? error.message : 'unknown';
-      this.context.log.debug({ method: message.method, problem }, 'a notification did not reach the upstream');
+      this.context.log.debug(
+        { method: message.method, problem },
+        'a notification did not reach the upstream',
+      );
     });
   }
 }
@@ -245,7 +268,8 @@ function statusOf(status: number | undefined, origin: 'upstream' | 'gateway'): n
 /** The message without the reserved keys real hosts leave in it: they are no business of either upstream era. */
 function withoutReservedMeta(message: Message): Message {
   const meta = metaOf(message);
-  if (meta === undefined || !meta.members.some((member) => RESERVED_META_KEYS.includes(member.key))) return message;
+  if (meta === undefined || !meta.members.some((member) => RESERVED_META_KEYS.includes(member.key)))
+    return message;
   const draft = new Draft(message.text);
   stripReservedMeta(message, draft);
   return redraw(draft);

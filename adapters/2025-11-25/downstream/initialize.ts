@@ -22,9 +22,13 @@ export function initializeResponse(
   if (description.era === 'legacy') {
     const revision = stringValue(message.text, memberOf(message.result?.object, 'protocolVersion'));
     if (!isLegacyRevision(revision)) {
-      throw new GatewayError(GATEWAY_CODE.upstreamProtocol, 'the upstream negotiated an unknown protocol version', {
-        status: 502,
-      });
+      throw new GatewayError(
+        GATEWAY_CODE.upstreamProtocol,
+        'the upstream negotiated an unknown protocol version',
+        {
+          status: 502,
+        },
+      );
     }
     const draft = new Draft(message.text);
     draft.set(message.root, 'id', id);

@@ -59,7 +59,12 @@ export class PostReply {
   }
 
   /** One request has ended; `response` is undefined when it was cancelled and gets none. */
-  respond(id: RawId, response: string | undefined, status: number, headers?: Parameters<HttpReply['json']>[2]): void {
+  respond(
+    id: RawId,
+    response: string | undefined,
+    status: number,
+    headers?: Parameters<HttpReply['json']>[2],
+  ): void {
     this.waiting.delete(id);
     if (this.stream !== undefined) {
       if (response !== undefined) this.stream.append(response, { request: id });

@@ -52,7 +52,12 @@ export class QuestionDesk {
       };
       const timer = setTimeout(() => {
         tell('no answer in time');
-        fail(new GatewayError(GATEWAY_CODE.questionFailed, `the client did not answer within ${this.timeoutMs} ms`));
+        fail(
+          new GatewayError(
+            GATEWAY_CODE.questionFailed,
+            `the client did not answer within ${this.timeoutMs} ms`,
+          ),
+        );
       }, this.timeoutMs);
       timer.unref();
       this.open.set(key, {
@@ -85,6 +90,9 @@ function answerOf(key: string, answer: Message): Answer {
   if (answer.kind === 'result' && answer.result !== undefined) {
     return { kind: 'result', key, result: valueText(answer.text, answer.result) };
   }
-  const error = answer.error === undefined ? '{"code":-32603,"message":"no answer"}' : valueText(answer.text, answer.error);
+  const error =
+    answer.error === undefined
+      ? '{"code":-32603,"message":"no answer"}'
+      : valueText(answer.text, answer.error);
   return { kind: 'error', key, error };
 }

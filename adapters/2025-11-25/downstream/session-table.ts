@@ -43,10 +43,14 @@ export class SessionTable {
     const { sessions, limits } = this.context.config;
     const headers = { 'Retry-After': String(limits.retryAfterSeconds) };
     if (this.sessions.size >= sessions.max) {
-      throw new GatewayError(GATEWAY_CODE.overloaded, `the gateway holds its limit of ${sessions.max} sessions`, {
-        status: 503,
-        headers,
-      });
+      throw new GatewayError(
+        GATEWAY_CODE.overloaded,
+        `the gateway holds its limit of ${sessions.max} sessions`,
+        {
+          status: 503,
+          headers,
+        },
+      );
     }
     const owner = ownerOf(principal, remoteAddress);
     if ((this.perOwner.get(owner) ?? 0) >= sessions.maxPerPrincipal) {
@@ -116,7 +120,10 @@ export class SessionTable {
       if (own.size <= cap) break;
       own.delete(oldest);
       if (oldest.endedAt !== undefined) continue;
-      this.context.log.warn({ principal: key, cap }, 'too many calls without a connection; the oldest is cancelled');
+      this.context.log.warn(
+        { principal: key, cap },
+        'too many calls without a connection; the oldest is cancelled',
+      );
       oldest.abandon?.();
     }
   }

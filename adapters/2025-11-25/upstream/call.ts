@@ -168,7 +168,12 @@ export class LegacyCall {
       headers['accept'] = 'text/event-stream';
       if (this.cursor !== undefined) headers['last-event-id'] = this.cursor;
       this.read({ method: 'GET', headers }, (end) => {
-        if (end.kind === 'status' && end.head.status >= 400 && end.head.status < 500 && end.head.status !== 429) {
+        if (
+          end.kind === 'status' &&
+          end.head.status >= 400 &&
+          end.head.status < 500 &&
+          end.head.status !== 429
+        ) {
           this.end(this.noResponse(true));
         } else {
           this.resumeLater();
@@ -189,7 +194,10 @@ export class LegacyCall {
     }
     // An error whose request the upstream could not read has no id: it can only mean this one.
     if (message.id !== undefined && idKey(message.id) !== idKey(this.id)) {
-      this.context.log.warn({ upstream: this.context.name }, 'the upstream answered a request nobody sent here');
+      this.context.log.warn(
+        { upstream: this.context.name },
+        'the upstream answered a request nobody sent here',
+      );
       return;
     }
     const outcome: Outcome =

@@ -15,7 +15,10 @@ export function readMessages(text: string, context: UpstreamContext): Message[] 
     );
   } catch (error) {
     if (!(error instanceof InvalidMessageError || error instanceof JsonScanError)) throw error;
-    context.log.warn({ upstream: context.name, problem: error.message }, 'the upstream sent no JSON-RPC message');
+    context.log.warn(
+      { upstream: context.name, problem: error.message },
+      'the upstream sent no JSON-RPC message',
+    );
     return [];
   }
 }

@@ -52,7 +52,12 @@ export class ServerStream {
     this.reading = reading;
     void reading.done.then((end) => {
       if (this.closed) return;
-      if (end.kind === 'status' && end.head.status >= 400 && end.head.status < 500 && end.head.status !== 429) {
+      if (
+        end.kind === 'status' &&
+        end.head.status >= 400 &&
+        end.head.status < 500 &&
+        end.head.status !== 429
+      ) {
         // 405: the upstream offers no such stream. Anything else in 4xx will not get better by asking again either.
         if (end.head.status !== 405) {
           session.context.log.info(

@@ -78,7 +78,9 @@ export class LegacyUpstream implements UpstreamHalf {
         if (exchange.caller.conversation !== undefined) {
           exchange.caller.conversation.end('the upstream no longer knows this session');
           return failure(
-            new GatewayError(GATEWAY_CODE.sessionEnded, 'the session has ended; initialize again', { status: 404 }),
+            new GatewayError(GATEWAY_CODE.sessionEnded, 'the session has ended; initialize again', {
+              status: 404,
+            }),
           );
         }
         if (attempt > 0) {
@@ -150,6 +152,7 @@ function offersLogging(session: UpstreamSession): boolean {
 function refusedOutcome(error: GatewayError): Outcome {
   const outcome = failure(error);
   // An answer to initialize in 4xx, or a JSON-RPC error to it, says that this is no legacy server after all.
-  const contradicts = error.code > -32769 && error.code < -31999 && error.status !== 401 && error.status !== 403;
+  const contradicts =
+    error.code > -32769 && error.code < -31999 && error.status !== 401 && error.status !== 403;
   return contradicts ? { ...outcome, contradiction: `initialize was refused: ${error.message}` } : outcome;
 }

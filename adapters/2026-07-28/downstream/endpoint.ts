@@ -32,9 +32,13 @@ export class ModernEndpoint implements DownstreamHalf {
   async serve(request: HttpRequest, incoming: Incoming, reply: HttpReply, relay: Relay): Promise<void> {
     const [message] = incoming.messages;
     if (request.method !== 'POST' || message === undefined || incoming.batch) {
-      throw new GatewayError(INVALID_REQUEST, 'the body of a POST is a single JSON-RPC request or notification', {
-        status: 400,
-      });
+      throw new GatewayError(
+        INVALID_REQUEST,
+        'the body of a POST is a single JSON-RPC request or notification',
+        {
+          status: 400,
+        },
+      );
     }
     const authorization = request.headers['authorization'];
     const caller: Caller = {
@@ -45,9 +49,13 @@ export class ModernEndpoint implements DownstreamHalf {
     if (message.kind === 'request') await this.request(request, message, reply, relay, caller);
     else if (message.kind === 'notification') this.notification(request, message, reply, relay, caller);
     else {
-      throw new GatewayError(INVALID_REQUEST, 'a client sends no JSON-RPC responses in this protocol version', {
-        status: 400,
-      });
+      throw new GatewayError(
+        INVALID_REQUEST,
+        'a client sends no JSON-RPC responses in this protocol version',
+        {
+          status: 400,
+        },
+      );
     }
   }
 
@@ -113,7 +121,10 @@ export class ModernEndpoint implements DownstreamHalf {
       };
       relay.notify(from, message).catch((error: unknown) => {
         const problem = error instanceof Error ? error.message : 'unknown';
-        this.context.log.debug({ method: message.method, problem }, 'a notification did not reach the upstream');
+        this.context.log.debug(
+          { method: message.method, problem },
+          'a notification did not reach the upstream',
+        );
       });
     }
     reply.empty(202);

@@ -35,7 +35,10 @@ export function describeClient(
   checkVersionHeader(request, revision, options);
   if (!isModernRevision(revision)) {
     const data = JSON.stringify({ supported: options.servedRevisions, requested: revision.slice(0, 100) });
-    throw new GatewayError(UNSUPPORTED_PROTOCOL_VERSION, 'Unsupported protocol version', { status: 400, data });
+    throw new GatewayError(UNSUPPORTED_PROTOCOL_VERSION, 'Unsupported protocol version', {
+      status: 400,
+      data,
+    });
   }
   const capabilities = reservedMeta(message, 'clientCapabilities');
   if (capabilities?.startsWith('{') !== true) {
@@ -64,7 +67,9 @@ function checkVersionHeader(request: HttpRequest, revision: string, options: Val
   if (header === revision) return;
   if (header === undefined) throw mismatch('the MCP-Protocol-Version header is required');
   if (options.hybridClients && isModernRevision(revision) && options.servedRevisions.includes(header)) return;
-  throw mismatch(`MCP-Protocol-Version header value ${shown(header)} does not match body value ${shown(revision)}`);
+  throw mismatch(
+    `MCP-Protocol-Version header value ${shown(header)} does not match body value ${shown(revision)}`,
+  );
 }
 
 function checkMethodHeader(request: HttpRequest, message: Message): void {
@@ -86,7 +91,8 @@ function checkNameHeader(request: HttpRequest, message: Message): void {
     throw mismatch(`the Mcp-Name header is required for ${message.method ?? ''}`);
   }
   const decoded = decodeHeaderValue(header);
-  if (decoded === undefined) throw mismatch('the Mcp-Name header contains characters or an encoding that is not valid');
+  if (decoded === undefined)
+    throw mismatch('the Mcp-Name header contains characters or an encoding that is not valid');
   if (decoded !== name.value) {
     throw mismatch(
       `Mcp-Name header value ${shown(decoded)} does not match body value ${name.value === undefined ? 'nothing' : shown(name.value)}`,

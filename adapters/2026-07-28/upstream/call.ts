@@ -5,7 +5,13 @@ import type { Exchange } from '../../../src/exchange/exchange.js';
 import { type FailedOutcome, type Outcome, cancelled, failure } from '../../../src/exchange/outcome.js';
 import { redraw, withProgressToken } from '../../../src/exchange/relabel.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
-import { InvalidMessageError, type Message, idKey, metaOf, parseMessage } from '../../../src/jsonrpc/message.js';
+import {
+  InvalidMessageError,
+  type Message,
+  idKey,
+  metaOf,
+  parseMessage,
+} from '../../../src/jsonrpc/message.js';
 import { progressTokenOf, retokenRequest } from '../../../src/translation/progress.js';
 import {
   RESERVED_META,
@@ -15,7 +21,11 @@ import {
 } from '../../../src/translation/reserved-meta.js';
 import { resultTypeOf } from '../../../src/translation/result.js';
 import { nextId } from '../../../src/upstreams/id-source.js';
-import { type ReadingRequest, type ResponseEnd, readResponse } from '../../../src/upstreams/response-reader.js';
+import {
+  type ReadingRequest,
+  type ResponseEnd,
+  readResponse,
+} from '../../../src/upstreams/response-reader.js';
 import { errorMessageIn, statusError, upstreamError } from '../../../src/upstreams/upstream-error.js';
 import { requestHeaders } from './headers.js';
 
@@ -134,7 +144,10 @@ export class ModernCall {
       return;
     }
     if (received.id !== undefined && idKey(received.id) !== idKey(this.id)) {
-      this.context.log.warn({ upstream: this.context.name }, 'the upstream answered a request nobody sent here');
+      this.context.log.warn(
+        { upstream: this.context.name },
+        'the upstream answered a request nobody sent here',
+      );
       return;
     }
     if (received.kind === 'error') {

@@ -1,7 +1,13 @@
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { FailedOutcome } from '../../../src/exchange/outcome.js';
 import type { Probe } from '../../../src/exchange/probe.js';
-import { kindOf, memberOf, scanInnerArray, scanInnerObject, stringValue } from '../../../src/jsonrpc/json-scan.js';
+import {
+  kindOf,
+  memberOf,
+  scanInnerArray,
+  scanInnerObject,
+  stringValue,
+} from '../../../src/jsonrpc/json-scan.js';
 import type { Message } from '../../../src/jsonrpc/message.js';
 import { isModernRevision } from '../revisions.js';
 
@@ -46,7 +52,10 @@ export function judgeError(outcome: FailedOutcome): Probe {
       const supported = supportedIn(outcome);
       return supported.some(isModernRevision)
         ? { kind: 'yes', evidence: `UnsupportedProtocolVersion naming ${supported.join(', ').slice(0, 200)}` }
-        : { kind: 'no', evidence: `UnsupportedProtocolVersion naming only ${supported.join(', ').slice(0, 200)}` };
+        : {
+            kind: 'no',
+            evidence: `UnsupportedProtocolVersion naming only ${supported.join(', ').slice(0, 200)}`,
+          };
     }
     if (outcome.code === HEADER_MISMATCH || outcome.code === MISSING_CAPABILITY) {
       return { kind: 'yes', evidence: `server/discover was refused with the modern error ${outcome.code}` };
@@ -57,7 +66,9 @@ export function judgeError(outcome: FailedOutcome): Probe {
   }
   // A body that is no MCP answers neither yes nor no when it came with a status that says success or failure of the host.
   const unreachable =
-    outcome.origin === 'gateway' && outcome.code !== GATEWAY_CODE.upstreamStatus && outcome.code !== GATEWAY_CODE.upstreamProtocol;
+    outcome.origin === 'gateway' &&
+    outcome.code !== GATEWAY_CODE.upstreamStatus &&
+    outcome.code !== GATEWAY_CODE.upstreamProtocol;
   if (unreachable) return { kind: 'unknown', error };
   const upstreamStatus = outcome.contradiction !== undefined;
   if (outcome.code === GATEWAY_CODE.upstreamStatus && !upstreamStatus) return { kind: 'unknown', error };

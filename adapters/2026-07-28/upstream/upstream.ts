@@ -45,14 +45,20 @@ export class ModernUpstream implements UpstreamHalf {
   async probe(introduction: Introduction): Promise<Probe> {
     const { probeMs } = this.context.config.timeouts;
     let outcome = await discover(this.context, introduction, probeMs);
-    if (outcome.kind === 'failed' && outcome.code === UNSUPPORTED_VERSION && supportedIn(outcome).some(isModernRevision)) {
+    if (
+      outcome.kind === 'failed' &&
+      outcome.code === UNSUPPORTED_VERSION &&
+      supportedIn(outcome).some(isModernRevision)
+    ) {
       // Some servers refuse the first request of a client they have not met, naming the very version it spoke.
       outcome = await discover(this.context, introduction, probeMs);
-      if (outcome.kind === 'failed') return { kind: 'yes', evidence: 'UnsupportedProtocolVersion naming a modern version' };
+      if (outcome.kind === 'failed')
+        return { kind: 'yes', evidence: 'UnsupportedProtocolVersion naming a modern version' };
     }
     if (outcome.kind === 'failed') return judgeError(outcome);
     const versions = isDiscoverResult(outcome.message);
-    if (versions === undefined) return { kind: 'no', evidence: 'server/discover was answered with another result' };
+    if (versions === undefined)
+      return { kind: 'no', evidence: 'server/discover was answered with another result' };
     if (!versions.some(isModernRevision)) {
       return { kind: 'no', evidence: `server/discover lists only ${versions.join(', ').slice(0, 200)}` };
     }
@@ -146,7 +152,9 @@ export class ModernUpstream implements UpstreamHalf {
   private remember(introduction: Introduction, message: Message): void {
     const ttl = memberOf(message.result?.object, 'ttlMs');
     const stated = ttl === undefined ? 0 : Number(valueText(message.text, ttl));
-    const ms = Number.isFinite(stated) ? Math.min(Math.max(stated, DISCOVER_CACHE_MS), DISCOVER_CACHE_MAX_MS) : DISCOVER_CACHE_MS;
+    const ms = Number.isFinite(stated)
+      ? Math.min(Math.max(stated, DISCOVER_CACHE_MS), DISCOVER_CACHE_MAX_MS)
+      : DISCOVER_CACHE_MS;
     this.descriptions.set(introduction.caller.principal.key, message, { ttl: ms });
   }
 }
