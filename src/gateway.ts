@@ -48,7 +48,7 @@ export function createUpstream(name: string, config: GatewayConfig, log: Logger)
   const context: UpstreamContext = { config, log, servedRevisions: SERVED_REVISIONS, name, upstream, http };
   const halves = createUpstreamHalves(context);
   const bridges = {
-    legacy: new LegacyClientBridge(name, legacyFeatures, log),
+    legacy: new LegacyClientBridge(name, legacyFeatures, { rounds: config.limits.rounds, maxMs: config.timeouts.callMaxMs }, log),
     modern: new ModernClientBridge(name, SERVED_REVISIONS, log),
   };
   const translate = (introduction: Introduction, era: Era): Introduction =>
