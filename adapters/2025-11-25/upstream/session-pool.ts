@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import type { UpstreamContext } from '../../adapter.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Introduction } from '../../../src/exchange/exchange.js';
@@ -7,6 +8,9 @@ import { openSession } from './handshake.js';
 import type { UpstreamSession } from './session.js';
 
 const SWEEP_MS = 15_000;
+
+/** How long the end of the gateway waits for the ends of its sessions, in milliseconds. */
+const CLOSE_MS = 1000;
 
 /** A session lent to one exchange. */
 export interface Lease {
@@ -25,6 +29,8 @@ export class SessionPool {
   private readonly sessions = new Map<string, UpstreamSession>();
   private readonly opening = new Map<string, Promise<UpstreamSession>>();
   private readonly owners = new Map<string, string>();
+  /** Sessions the upstream has yet to confirm the end of. */
+  private readonly ending = new Set<Promise<void>>();
   private exclusive = 0;
   private readonly sweeper: NodeJS.Timeout;
 
@@ -62,19 +68,22 @@ export class SessionPool {
     return this.sessions.get(this.keyOf(introduction));
   }
 
-  /** Forgets a session the upstream no longer knows. */
+  /** Forgets a session, and ends it at the upstream unless that no longer knows it. */
   drop(session: UpstreamSession, deleteUpstream: boolean): void {
     if (this.sessions.get(session.key) === session) {
       this.sessions.delete(session.key);
       this.owners.delete(session.key);
     }
-    session.end(deleteUpstream);
+    const ending = session.end(deleteUpstream).finally(() => this.ending.delete(ending));
+    this.ending.add(ending);
   }
 
   async close(): Promise<void> {
     clearInterval(this.sweeper);
     await Promise.allSettled(this.opening.values());
+    // Behind this the connections are cut, and with them what is still on its way.
     for (const session of [...this.sessions.values()]) this.drop(session, true);
+    await Promise.race([Promise.all(this.ending), setTimeout(CLOSE_MS, undefined, { ref: false })]);
   }
 
   private lend(session: UpstreamSession, fresh: boolean, introduction: Introduction): Lease {
