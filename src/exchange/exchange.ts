@@ -111,6 +111,8 @@ export interface UpstreamHalf {
   notify(from: Introduction, message: Message): Promise<void>;
   /** Opens whatever carries messages that belong to no request, for a client with a session. */
   attach(from: Introduction): void;
+  /** Whether the upstream opens such a carrier; undefined when its era has none, or when that cannot be told. */
+  offersStream(from: Introduction): Promise<boolean | undefined>;
   /** Ends everything this half holds open. */
   close(): Promise<void>;
 }

@@ -22,6 +22,7 @@ import { errorMessageIn, statusError, upstreamError } from '../../../src/upstrea
 import { LegacyCall } from './call.js';
 import { type Lease, SessionPool } from './session-pool.js';
 import type { UpstreamSession } from './session.js';
+import { offersServerStream } from './stream-offer.js';
 
 /** The gateway as a client of a legacy server. @see /specification/2025-11-25/basic/transports#streamable-http */
 export class LegacyUpstream implements UpstreamHalf {
@@ -118,6 +119,15 @@ export class LegacyUpstream implements UpstreamHalf {
 
   attach(from: Introduction): void {
     this.pool.find(from)?.openStream();
+  }
+
+  async offersStream(from: Introduction): Promise<boolean | undefined> {
+    const lease = await this.pool.acquire(from);
+    try {
+      return await offersServerStream(lease.session, this.context.config.timeouts.probeMs);
+    } finally {
+      lease.release();
+    }
   }
 
   async close(): Promise<void> {

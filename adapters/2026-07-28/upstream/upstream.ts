@@ -124,6 +124,10 @@ export class ModernUpstream implements UpstreamHalf {
     // A modern server has no stream that belongs to no request; change notifications are subscribed to.
   }
 
+  offersStream(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   async close(): Promise<void> {
     this.descriptions.clear();
     return Promise.resolve();
