@@ -8,6 +8,9 @@ import type { UpstreamSession } from './session.js';
 
 const SWEEP_MS = 15_000;
 
+/** How long the upstream may take to hear that its sessions are over when the gateway closes, in milliseconds. */
+const GOODBYE_MS = 1000;
+
 /** A session lent to one exchange. */
 export interface Lease {
   readonly session: UpstreamSession;
@@ -62,19 +65,26 @@ export class SessionPool {
     return this.sessions.get(this.keyOf(introduction));
   }
 
-  /** Forgets a session the upstream no longer knows. */
+  /** Forgets a session, and ends it unless the upstream no longer knows it. Nobody needs to wait for the end. */
   drop(session: UpstreamSession, deleteUpstream: boolean): void {
+    void this.remove(session, deleteUpstream);
+  }
+
+  private async remove(session: UpstreamSession, deleteUpstream: boolean): Promise<void> {
     if (this.sessions.get(session.key) === session) {
       this.sessions.delete(session.key);
       this.owners.delete(session.key);
     }
-    session.end(deleteUpstream);
+    await session.end(deleteUpstream);
   }
 
   async close(): Promise<void> {
     clearInterval(this.sweeper);
     await Promise.allSettled(this.opening.values());
-    for (const session of [...this.sessions.values()]) this.drop(session, true);
+    // The connections are cut next, and a DELETE that is still on its way would never arrive.
+    const ends = Promise.all([...this.sessions.values()].map((session) => this.remove(session, true)));
+    const bound = new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref());
+    await Promise.race([ends, bound]);
   }
 
   private lend(session: UpstreamSession, fresh: boolean, introduction: Introduction): Lease {

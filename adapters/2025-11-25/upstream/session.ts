@@ -68,18 +68,17 @@ export class UpstreamSession {
     this.stream.open();
   }
 
-  /** Ends the session at the upstream too, unless the upstream ended it. */
-  end(deleteUpstream: boolean): void {
+  /** Ends the session at the upstream too, unless the upstream ended it. Resolves when the upstream has answered. */
+  async end(deleteUpstream: boolean): Promise<void> {
     if (this.ended) return;
     this.ended = true;
     this.stream?.close();
     if (!deleteUpstream || this.id === undefined) return;
     const { 'content-type': _type, ...headers } = this.headers(this.caller);
-    void send(this.context, 'DELETE', headers).then((end) => {
-      if (end.kind === 'failed') {
-        this.context.log.debug({ upstream: this.context.name }, 'DELETE of an upstream session failed');
-      }
-    });
+    const end = await send(this.context, 'DELETE', headers);
+    if (end.kind === 'failed') {
+      this.context.log.debug({ upstream: this.context.name }, 'DELETE of an upstream session failed');
+    }
   }
 }
 

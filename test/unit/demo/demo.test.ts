@@ -8,6 +8,7 @@ import {
 } from '../../../src/gateway.js';
 import { parseConfig } from '../../../src/config/config.js';
 import { connectLegacyClient } from '../../peers/legacy-client.js';
+import { startLegacyServer } from '../../peers/legacy-server.js';
 import { connectModernClient } from '../../peers/modern-client.js';
 
 let demo: DemoUpstreams;
@@ -191,6 +192,14 @@ describe('inspectUpstream', () => {
       serverInfo: { name: 'modern-demo', version: expect.any(String) },
       capabilities: { tools: {}, resources: {}, prompts: {}, logging: {} },
     });
+  });
+
+  test('leaves no session behind', async () => {
+    const server = await startLegacyServer();
+    const { era } = await inspectUpstream(configOf(server.url));
+    expect([era, server.sessionsCreated, server.sessions.size]).toEqual(['legacy', 1, 0]);
+    expect(server.requests.at(-1)).toMatchObject({ httpMethod: 'DELETE', status: 200 });
+    await server.close();
   });
 
   test('a server that is not there, pinned or not', async () => {
