@@ -6,7 +6,6 @@ import {
   createUpstreamHalves,
   legacyFeatures,
 } from '../adapters/registry.js';
-import type { UpstreamContext } from '../adapters/adapter.js';
 import { principalOf } from './auth/principal.js';
 import {
   type GatewayConfig,
@@ -60,7 +59,7 @@ export function createUpstream(name: string, config: GatewayConfig, log: Logger)
     connectMs: config.timeouts.connectMs,
     tls: upstream.tls,
   });
-  const context: UpstreamContext = { config, log, servedRevisions: SERVED_REVISIONS, name, upstream, http };
+  const context = { config, log, servedRevisions: SERVED_REVISIONS, name, upstream, http };
   const halves = createUpstreamHalves(context);
   const bridges = {
     legacy: new LegacyClientBridge(name, legacyFeatures, log),
