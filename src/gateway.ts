@@ -61,9 +61,10 @@ export function createUpstream(name: string, config: GatewayConfig, log: Logger)
   });
   const context = { config, log, servedRevisions: SERVED_REVISIONS, name, upstream, http };
   const halves = createUpstreamHalves(context);
+  const rounds = { rounds: config.limits.rounds, maxMs: config.timeouts.callMaxMs };
   const bridges = {
-    legacy: new LegacyClientBridge(name, legacyFeatures, log),
-    modern: new ModernClientBridge(name, SERVED_REVISIONS, log),
+    legacy: new LegacyClientBridge(name, legacyFeatures, rounds, log),
+    modern: new ModernClientBridge(name, SERVED_REVISIONS, rounds, log),
   };
   const translate = (introduction: Introduction, era: Era): Introduction =>
     introduction.era === era ? introduction : bridges[introduction.era].introduction(introduction);

@@ -65,7 +65,7 @@ export interface Exchange {
   /** Aborted when the client cancels (in its era's way). A lost connection of a legacy client is no cancellation. */
   readonly signal: AbortSignal;
   /** The client's progress token, verbatim, when it asked for progress. */
-  readonly progressToken?: RawId;
+  readonly progressToken: RawId | undefined;
   /** Tells that the upstream committed to a stream: a downstream that can resume may commit to one too. */
   begin(): void;
   /**

@@ -11,12 +11,14 @@ import { HEADER_MISMATCH, modernErrorToLegacy } from '../translation/error.js';
 import type { LegacyFeatures } from '../translation/legacy-features.js';
 import { isLogLevel } from '../translation/log-level.js';
 import { paramHeaders } from '../translation/param-headers.js';
+import { INTERACTIVE_METHODS } from '../translation/question.js';
 import { modernResultToLegacy, resultTypeOf } from '../translation/result.js';
 import { structuredContentToLegacy } from '../translation/structured-content.js';
 import { modernToolsToLegacy } from '../translation/tools-list.js';
 import { deriveExchange } from './derive.js';
 import { eachTool } from './each-tool.js';
 import type { ClientDescription, Exchange, Introduction, UpstreamHalf } from './exchange.js';
+import { type RoundLimits, runWithQuestions } from './input-rounds.js';
 import { IncreasingProgress } from './increasing-progress.js';
 import { type CompleteOutcome, type FailedOutcome, type Outcome, failure } from './outcome.js';
 import type { Bridge } from './relay.js';
@@ -48,6 +50,7 @@ export class LegacyClientBridge implements Bridge {
   constructor(
     private readonly upstreamName: string,
     private readonly features: (revision: string) => LegacyFeatures,
+    private readonly limits: RoundLimits,
     private readonly log: Logger,
   ) {
     this.tools = new ToolCatalog(readTraits);
@@ -66,17 +69,34 @@ export class LegacyClientBridge implements Bridge {
       client: this.client(exchange.client),
       notify: (message) => !progress.passes(message) || exchange.notify(message),
     });
-    if (method !== 'tools/call') return this.translate(await upstream.run(translated), translated, undefined);
+    if (!INTERACTIVE_METHODS.has(method)) return this.translate(await upstream.run(translated), translated, undefined);
+    let traits: ToolTraits | undefined;
+    const run =
+      method === 'tools/call'
+        ? async (round: Exchange) => {
+            const called = await this.call(round, upstream);
+            traits = called.traits;
+            return called.outcome;
+          }
+        : (round: Exchange) => upstream.run(round);
+    const outcome = await runWithQuestions(translated, run, this.limits);
+    return this.translate(outcome, translated, traits);
+  }
+
+  private async call(
+    exchange: Exchange,
+    upstream: UpstreamHalf,
+  ): Promise<{ outcome: Outcome; traits: ToolTraits | undefined }> {
     const name = paramString(exchange.message, 'name') ?? '';
-    let traits = await this.tools.find(translated, name, upstream);
-    let outcome = await upstream.run(withParamHeaders(translated, traits));
+    let traits = await this.tools.find(exchange, name, upstream);
+    let outcome = await upstream.run(withParamHeaders(exchange, traits));
     if (outcome.kind === 'failed' && outcome.code === HEADER_MISMATCH && outcome.origin === 'upstream') {
       // The tool's annotations changed since the list was fetched; a refused call did not run.
-      this.tools.forget(translated);
-      traits = await this.tools.find(translated, name, upstream);
-      outcome = await upstream.run(withParamHeaders(translated, traits));
+      this.tools.forget(exchange);
+      traits = await this.tools.find(exchange, name, upstream);
+      outcome = await upstream.run(withParamHeaders(exchange, traits));
     }
-    return this.translate(outcome, translated, traits);
+    return { outcome, traits };
   }
 
   async notify(from: Introduction, message: Message, upstream: UpstreamHalf): Promise<void> {
@@ -100,12 +120,11 @@ export class LegacyClientBridge implements Bridge {
     const { message } = outcome;
     const type = resultTypeOf(message);
     if (outcome.kind === 'inputRequired') {
+      // Only the interactive methods may ask; their rounds were driven before this.
       return failure(
-        new GatewayError(
-          GATEWAY_CODE.notTranslatable,
-          'the server asks for input, which this gateway does not yet put to clients of the session era',
-          { status: 200 },
-        ),
+        new GatewayError(GATEWAY_CODE.upstreamProtocol, `the server asked for input during ${exchange.method}`, {
+          status: 200,
+        }),
       );
     }
     if (type !== undefined && type !== 'complete') {

@@ -1,5 +1,6 @@
 import { Draft } from '../jsonrpc/draft.js';
-import { memberOf, stringValue } from '../jsonrpc/json-scan.js';
+import { INVALID_PARAMS } from '../jsonrpc/error-code.js';
+import { kindOf, memberOf, stringValue } from '../jsonrpc/json-scan.js';
 import { type Message, paramString, parseMessage } from '../jsonrpc/message.js';
 import { printNotification, printResult } from '../jsonrpc/print.js';
 import type { Logger } from '../telemetry/logger.js';
@@ -8,6 +9,7 @@ import { HEADER_MISMATCH, legacyErrorToModern } from '../translation/error.js';
 import { ALL_LEGACY_FEATURES } from '../translation/legacy-features.js';
 import { atLeast, isLogLevel, levelOf } from '../translation/log-level.js';
 import { checkParamHeaders } from '../translation/param-headers.js';
+import { INTERACTIVE_METHODS, portableParams, withoutElicitationId } from '../translation/question.js';
 import { RESERVED_META } from '../translation/reserved-meta.js';
 import { legacyResultToModern } from '../translation/result.js';
 import { discoverResultFromInitialize, serverInfoOf } from '../translation/server-description.js';
@@ -19,6 +21,10 @@ import { IncreasingProgress } from './increasing-progress.js';
 import { type CompleteOutcome, type FailedOutcome, type Outcome, cancelled } from './outcome.js';
 import type { Bridge } from './relay.js';
 import { introductionOf } from './relay.js';
+import type { Question } from './question.js';
+import { redraw } from './relabel.js';
+import type { RoundLimits } from './input-rounds.js';
+import { runWithRequiredUrls } from './required-urls.js';
 import { ToolCatalog, type ToolTraits } from './tool-catalog.js';
 import { methodNotFound } from './unsupported.js';
 import { eachTool } from './each-tool.js';
@@ -46,6 +52,7 @@ export class ModernClientBridge implements Bridge {
   constructor(
     private readonly upstreamName: string,
     private readonly servedRevisions: readonly string[],
+    private readonly limits: RoundLimits,
     private readonly log: Logger,
   ) {}
 
@@ -58,9 +65,13 @@ export class ModernClientBridge implements Bridge {
     if (method === 'server/discover') return this.discover(exchange, upstream);
     if (method === 'subscriptions/listen') return listenToNothing(exchange);
     if (MODERN_ONLY.has(method)) return methodNotFound(method);
+    const foreign = foreignRetry(exchange.message);
+    if (foreign !== undefined) return foreign;
     const progress = new IncreasingProgress();
     const translated = deriveExchange(exchange, {
+      message: withoutRetry(exchange.message),
       client: legacyClient(exchange.client),
+      ask: async (questions, withdrawn) => exchange.ask(questions.map(forModernClient), withdrawn),
       headers: withoutParamHeaders(exchange.headers),
       notify: (message) =>
         !progress.passes(message) ||
@@ -71,7 +82,10 @@ export class ModernClientBridge implements Bridge {
       const problem = await this.checkHeaders(exchange, translated, upstream);
       if (problem !== undefined) return problem;
     }
-    return this.translate(await upstream.run(translated), translated);
+    const outcome = INTERACTIVE_METHODS.has(method)
+      ? await runWithRequiredUrls(translated, (round) => upstream.run(round), this.limits)
+      : await upstream.run(translated);
+    return this.translate(outcome, translated);
   }
 
   async notify(from: Introduction, message: Message, upstream: UpstreamHalf): Promise<void> {
@@ -139,6 +153,41 @@ export class ModernClientBridge implements Bridge {
     }
     return { kind: 'complete', message, draft };
   }
+}
+
+/** A question of a legacy server in modern words. */
+function forModernClient(question: Question): Question {
+  const portable = portableParams(question.params);
+  if (portable === undefined) return { key: question.key, method: question.method };
+  const params = question.method === 'elicitation/create' ? withoutElicitationId(portable).params : portable;
+  return { ...question, params };
+}
+
+/**
+ * A retry the gateway knows nothing of: from before a restart, or made up. Running the request anew instead would run
+ * the tool twice.
+ */
+function foreignRetry(message: Message): FailedOutcome | undefined {
+  const params = message.params?.object;
+  const responses = memberOf(params, 'inputResponses');
+  if (responses !== undefined && kindOf(message.text, responses) !== 'object') {
+    return invalidParams('inputResponses must be an object');
+  }
+  if (memberOf(params, 'requestState') === undefined) return undefined;
+  return invalidParams('this requestState is unknown, used or expired; send the request again without it');
+}
+
+function invalidParams(text: string): FailedOutcome {
+  return { kind: 'failed', origin: 'gateway', code: INVALID_PARAMS, text: `Invalid params: ${text}`, status: 400 };
+}
+
+/** Answers sent before any question are ignored, and are nothing a legacy server should see. */
+function withoutRetry(message: Message): Message {
+  const params = message.params?.object;
+  if (params === undefined || memberOf(params, 'inputResponses') === undefined) return message;
+  const draft = new Draft(message.text);
+  draft.remove(params, 'inputResponses');
+  return redraw(draft);
 }
 
 function legacyClient(client: ClientDescription): ClientDescription {

@@ -123,6 +123,7 @@ function listExchange(exchange: Exchange, cursor: string | undefined): Exchange 
     caller,
     headers,
     signal,
+    progressToken: undefined,
     begin: () => undefined,
     notify: () => true,
     onReady: (listener) => listener(),

@@ -13,6 +13,8 @@ export interface ReplayLimits {
   readonly maxTotalBytes: number;
   /** Bytes that may wait for a reader that does not read. */
   readonly streamBufferBytes: number;
+  /** How long a client is told to wait before it connects again, in milliseconds. */
+  readonly retryMs: number;
 }
 
 /** Bytes kept by all buffers of a process. */

@@ -87,7 +87,7 @@ export class StreamLog {
    */
   attach(sink: EventSink, after: number, priming: boolean): void {
     this.replaceSink(sink);
-    if (priming) sink.send(encodePriming(this.eventId(after)));
+    if (priming) sink.send(encodePriming(this.eventId(after), this.buffer.limits.retryMs));
     for (const event of this.events) {
       if (event.sequence > after) this.write(event);
     }

@@ -20,9 +20,14 @@ export function encodeEvent(json: string, id?: string): string {
     : `id: ${id}\nevent: message\ndata: ${data}\n\n`;
 }
 
-/** A block that moves the client's cursor and carries nothing, so that it can resume from the very beginning. */
-export function encodePriming(id: string): string {
-  return `id: ${id}\ndata: \n\n`;
+/**
+ * A block that moves the client's cursor and carries nothing, so that it can resume from the very beginning; it also
+ * says how long to wait before doing so.
+ * @param retryMs milliseconds
+ * @see /specification/2025-11-25/basic/transports#sending-messages-to-the-server
+ */
+export function encodePriming(id: string, retryMs: number): string {
+  return `id: ${id}\nretry: ${retryMs}\ndata: \n\n`;
 }
 
 /** A block that tells the client how long to wait before it reconnects. @param ms milliseconds */

@@ -35,19 +35,19 @@ export interface LegacyToolList {
 }
 
 /** One modern tool in legacy words, or why it has none. */
-type LegacyTool =
-  | { readonly text: string; readonly wrapped: boolean; readonly headers: readonly HeaderParam[] }
-  | { readonly omit: string };
+export type LegacyTool = { readonly text: string; readonly wrapped: boolean } | { readonly omit: string };
 
 /** X7, X10, X11: a modern server's list, for a legacy client. */
 export function modernToolsToLegacy(message: Message, draft: Draft): LegacyToolList {
   const wrapped = new Set<string>();
   const headers = new Map<string, readonly HeaderParam[]>();
   const omitted = eachTool(message, draft, (name, text) => {
+    const annotations = headerAnnotations(inputSchemaOf(text));
+    if (!annotations.ok) return { omit: annotations.reason };
     const tool = legacyTool(text);
     if ('omit' in tool) return tool;
     if (tool.wrapped) wrapped.add(name);
-    if (tool.headers.length > 0) headers.set(name, tool.headers);
+    if (annotations.params.length > 0) headers.set(name, annotations.params);
     return tool;
   });
   return { wrapped, headers, omitted };
@@ -69,7 +69,7 @@ export function legacyToolsToModern(message: Message, draft: Draft): { omitted: 
   return { omitted };
 }
 
-/** X7, X10, X11: a modern `Tool`, as JSON text, in words that a legacy client reads. */
+/** X10, X11: a modern `Tool`, as JSON text, in words that a legacy client reads. */
 export function legacyTool(text: string): LegacyTool {
   const root = scanInnerObject(text, 0, { execution: {} });
   const input = memberOf(root, 'inputSchema');
@@ -77,14 +77,16 @@ export function legacyTool(text: string): LegacyTool {
   if (input === undefined || inputSchema === undefined) {
     return { omit: 'its inputSchema accepts no object' };
   }
-  const annotations = headerAnnotations(valueText(text, input));
-  if (!annotations.ok) return { omit: annotations.reason };
-
   const draft = new Draft(text);
   replaceIfChanged(text, draft, input, inputSchema);
   const wrapped = translateOutputSchema(text, root, draft);
   dropTaskSupport(root, draft);
-  return { text: draft.print(), wrapped, headers: annotations.params };
+  return { text: draft.print(), wrapped };
+}
+
+function inputSchemaOf(tool: string): string {
+  const input = memberOf(scanInnerObject(tool, 0), 'inputSchema');
+  return input ? valueText(tool, input) : '{}';
 }
 
 function translateOutputSchema(text: string, root: ObjectScan, draft: Draft): boolean {

@@ -2,7 +2,7 @@ import type { Era } from '../peers/catalogue/fixture-tool.js';
 import { startGateway } from '../peers/gateway.js';
 import { startLegacyServer } from '../peers/legacy-server.js';
 import { startModernServer } from '../peers/modern-server.js';
-import { broken, listScenarios, runClientScenario, runServerScenarios } from './suite.js';
+import { ROOT, broken, listScenarios, runClientScenario, runServerScenarios } from './suite.js';
 import type { ScenarioResult, Side } from './suite.js';
 
 export const REVISION: Record<Era, string> = { legacy: '2025-11-25', modern: '2026-07-28' };
@@ -46,19 +46,23 @@ export interface RunLimits {
   readonly deadline: number;
 }
 
+/** No cell may use up the time of the others; one that works takes about 5 s (server) or 20 s (client). */
+const CELL_MS = 80_000;
+
 /** Timing-sensitive scenarios get a second attempt: they measure milliseconds on a machine that others use too. */
 const TIMED = new Set(['sse-retry']);
 
 /** Runs all scenarios of a cell; one that cannot start at all yields a failing result for each. */
-export async function runCell(cell: Cell, limits: RunLimits): Promise<CellResult> {
+export async function runCell(cell: Cell, { scenario: only, deadline }: RunLimits): Promise<CellResult> {
+  const limits = { scenario: only, deadline: Math.min(deadline, Date.now() + CELL_MS) };
   const all = await listScenarios(cell.side, REVISION[suiteEra(cell)]);
-  const scenarios = limits.scenario === undefined ? all : all.filter((name) => name === limits.scenario);
+  const scenarios = only === undefined ? all : all.filter((name) => name === only);
   if (scenarios.length === 0) return { cell, results: [] };
   try {
     const run = cell.side === 'server' ? runServerCell : runClientCell;
     return { cell, results: await run(cell, scenarios, limits) };
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = (error instanceof Error ? error.message : String(error)).replaceAll(ROOT, '');
     return { cell, results: scenarios.map((scenario) => broken(scenario, problem)) };
   }
 }

@@ -11,7 +11,7 @@ export type ConnectScenarioClient = (
 ) => Promise<{ client: ScenarioClient; close(): Promise<void> }>;
 
 /** A client that hangs must end by itself: the suite kills the shell around it and then waits for its output. */
-const GIVE_UP_MS = 12_000;
+const GIVE_UP_MS = 8_000;
 
 /**
  * Plays the scenario that the suite named in the environment, with a client of one era, against a URL.

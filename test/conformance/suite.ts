@@ -11,10 +11,10 @@ const SUITE = 'node_modules/@modelcontextprotocol/conformance/dist/index.js';
 const HOOK = './test/conformance/suite-hook.mjs';
 
 /** Per scenario, in milliseconds: a hang is a failure. A passing scenario takes at most about 4 s. */
-const SERVER_SCENARIO_MS = 12_000;
-const CLIENT_SCENARIO_MS = 15_000;
+const SERVER_SCENARIO_MS = 10_000;
+const CLIENT_SCENARIO_MS = 10_000;
 /** Added before the suite's process itself is given up, for its start and for clients that do not die. */
-const GRACE_MS = 8_000;
+const GRACE_MS = 5_000;
 
 export interface ScenarioResult {
   readonly scenario: string;
@@ -59,8 +59,9 @@ export async function runServerScenarios(
     return Promise.all(
       wanted.map(async (scenario) => {
         const name = folders.find((candidate) => isResultOf(candidate, `server-${scenario}`));
-        if (name !== undefined) return judge(scenario, await readChecks(join(folder, name)));
-        return broken(scenario, killed ? 'not reached in time' : failureIn(output, scenario));
+        const checks = name === undefined ? undefined : await readChecks(join(folder, name));
+        if (checks) return judge(scenario, checks);
+        return broken(scenario, killed ? 'not finished in time' : failureIn(output, scenario));
       }),
     );
   });
@@ -86,9 +87,10 @@ export async function runClientScenario(
     args.push('-o', folder, '--timeout', String(CLIENT_SCENARIO_MS));
     const budget = Math.min(CLIENT_SCENARIO_MS + GRACE_MS, deadline - Date.now());
     const { output, killed, exitCode } = await runSuite(args, budget);
-    const name = (await readdir(folder))[0];
-    if (name === undefined) return broken(scenario, killed ? 'timed out' : failureIn(output, scenario));
-    const result = judge(scenario, await readChecks(join(folder, name)));
+    const name = (await readdir(folder))[0] ?? '';
+    const checks = await readChecks(join(folder, name));
+    if (!checks) return broken(scenario, killed ? 'not finished in time' : failureIn(output, scenario));
+    const result = judge(scenario, checks);
     if (exitCode === 0 || !result.passed) return result;
     return broken(scenario, await clientErrorIn(join(folder, name)));
   });
@@ -136,8 +138,10 @@ function isResultOf(folder: string, prefix: string): boolean {
   return folder.startsWith(`${prefix}-`) && /^\d{4}-\d\d-\d\dT/.test(folder.slice(prefix.length + 1));
 }
 
-async function readChecks(folder: string): Promise<any[]> {
-  return JSON.parse(await readFile(join(folder, 'checks.json'), 'utf8')) as any[];
+/** `undefined` when the suite ended before it had written them: it makes the folder first. */
+async function readChecks(folder: string): Promise<any[] | undefined> {
+  const text = await readFile(join(folder, 'checks.json'), 'utf8').catch(() => '');
+  return text === '' ? undefined : (JSON.parse(text) as any[]);
 }
 
 /**
@@ -146,7 +150,7 @@ async function readChecks(folder: string): Promise<any[]> {
  */
 function judge(scenario: string, checks: any[]): ScenarioResult {
   const bad = checks.filter((check) => check.status === 'FAILURE' || check.status === 'WARNING');
-  const problems = bad.map((check) => `${check.id}: ${check.errorMessage ?? check.description}`);
+  const problems = bad.map((check) => oneLine(`${check.id}: ${check.errorMessage ?? check.description}`));
   const skipped = checks.filter((check) => check.status === 'SKIPPED').length;
   if (checks.length === 0) problems.push('the suite made no checks');
   return { scenario, passed: problems.length === 0, problems: [...new Set(problems)], skipped };
@@ -157,14 +161,19 @@ export function broken(scenario: string, problem: string): ScenarioResult {
   return { scenario, passed: false, problems: [problem], skipped: 0 };
 }
 
+/** Messages quote whole responses; a table and a terminal want the beginning. */
+function oneLine(text: string): string {
+  const line = text.replaceAll(ROOT, '').replace(/\s+/g, ' ').trim();
+  return line.length > 500 ? `${line.slice(0, 500)}…` : line;
+}
+
 function failureIn(output: string, scenario: string): string {
   const at = output.indexOf(`Failed to run scenario ${scenario}:`);
-  const text = at < 0 ? output.slice(-400) : output.slice(at, at + 400);
-  return text.split('\n').slice(0, 4).join(' ').trim() || 'the suite said nothing';
+  return oneLine(at < 0 ? output.slice(-500) : output.slice(at)) || 'the suite said nothing';
 }
 
 async function clientErrorIn(folder: string): Promise<string> {
   const stderr = await readFile(join(folder, 'stderr.txt'), 'utf8').catch(() => '');
   const line = stderr.split('\n').find((candidate) => /error|gave up/i.test(candidate));
-  return `the client failed: ${line?.trim() ?? 'no error output'}`;
+  return oneLine(`the client failed: ${line ?? 'no error output'}`);
 }

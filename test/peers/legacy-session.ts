@@ -25,6 +25,7 @@ import type {
   FixtureContext,
   JsonObject,
   LogLevel,
+  PeerState,
   Question,
 } from './catalogue/fixture-tool.js';
 import { completeArgument, getPrompt, prompts } from './catalogue/prompts.js';
@@ -70,7 +71,7 @@ export interface LegacySessionOptions {
 export class LegacySession {
   readonly server: Server;
   readonly subscriptions = new Set<string>();
-  readonly state = { counter: 0 };
+  readonly state: PeerState = { counter: 0 };
   logLevel: LogLevel = 'debug';
   transport: StreamableHTTPServerTransport | undefined;
 
@@ -198,7 +199,11 @@ export class LegacySession {
       },
       announce: (change) => this.options.announce(change),
       closeStream: () => extra.closeSSEStream?.(),
-      elicitationComplete: (elicitationId) => notify('notifications/elicitation/complete', { elicitationId }),
+      elicitationComplete: (elicitationId, detached = false) => {
+        const method = 'notifications/elicitation/complete';
+        const params = { elicitationId };
+        return detached ? this.server.notification({ method, params }) : notify(method, params);
+      },
     };
   }
 
@@ -207,15 +212,21 @@ export class LegacySession {
     questions: Record<string, Question>,
     options?: AskOptions,
   ): Promise<Record<string, any>> {
+    const withdrawn = options?.withdrawAfterMs;
+    const signals = withdrawn === undefined ? [] : [AbortSignal.timeout(withdrawn)];
+    const requestOptions = {
+      signal: AbortSignal.any([extra.signal, ...signals]),
+      timeout: ANSWER_TIMEOUT_MS,
+    };
     const entries = Object.entries(questions).map(async ([key, question]) => {
       const capability = CAPABILITY_OF[question.method];
       if (!options?.undeclared && !this.clientCapabilities[capability]) {
         throw new Error(`The client did not declare the ${capability} capability`);
       }
-      const answer = await extra.sendRequest(question as any, ANSWER_SCHEMAS[question.method] as any, {
-        signal: extra.signal,
-        timeout: ANSWER_TIMEOUT_MS,
-      });
+      const schema: any = ANSWER_SCHEMAS[question.method];
+      const answer = await (options?.detached
+        ? this.server.request(question, schema, requestOptions)
+        : extra.sendRequest(question as any, schema, requestOptions));
       return [key, answer] as const;
     });
     return Object.fromEntries(await Promise.all(entries));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, createRequestStateCodec } from '@modelcontextprotocol/server';
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
-import type { Change } from './catalogue/fixture-tool.js';
+import type { Change, PeerState } from './catalogue/fixture-tool.js';
 import { openLoopbackEndpoint } from './loopback-endpoint.js';
 import type { EndpointOptions } from './loopback-endpoint.js';
 import { buildModernServer } from './modern-exchange.js';
@@ -28,7 +28,7 @@ export class ModernServer extends PeerServer {
 
   private constructor(options: ModernServerOptions) {
     super();
-    const state = { counter: 0 };
+    const state: PeerState = { counter: 0 };
     const codec = createRequestStateCodec<SealedAnswers>({
       key: randomBytes(32),
       ttlSeconds: options.stateTtlSeconds ?? 600,

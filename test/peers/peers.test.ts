@@ -75,6 +75,26 @@ describe('legacy peers', () => {
       .toEqual(['notifications/tools/list_changed', 'notifications/resources/updated']);
   });
 
+  test('a required URL is completed out of band', async () => {
+    const { client, notifications } = await connected();
+    const call = () => client.callTool({ name: 'probe_url_required', arguments: { ms: 20 } });
+    await expect(call()).rejects.toMatchObject({ code: -32042, data: { elicitations: [{ mode: 'url' }] } });
+    await expect
+      .poll(() => notifications.map((seen) => seen.method))
+      .toEqual(['notifications/elicitation/complete']);
+    expect(textOf(await call())).toBe('authorized');
+  });
+
+  test('a question may come on the standalone stream, and may be withdrawn', async () => {
+    const { client } = await connected();
+    expect(textOf(await client.callTool({ name: 'probe_ask_detached' }))).toContain('Ada');
+    const server = closing(await startLegacyServer());
+    const slow = { onElicit: () => new Promise<never>(() => undefined) };
+    const other = closing(await connectLegacyClient(server.url, slow));
+    const withdrawn = await other.client.callTool({ name: 'probe_withdraw', arguments: { ms: 30 } });
+    expect(textOf(withdrawn)).toBe('withdrawn');
+  });
+
   test('an older server is used at its revision', async () => {
     const server = closing(await startLegacyServer({ newestRevision: '2025-06-18' }));
     const { transport } = closing(await connectLegacyClient(server.url));

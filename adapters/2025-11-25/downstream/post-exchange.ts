@@ -21,7 +21,7 @@ export class PostExchange implements Exchange {
   readonly client: ClientDescription;
   readonly caller: Caller;
   readonly signal: AbortSignal;
-  readonly progressToken?: RawId;
+  readonly progressToken: RawId | undefined;
   private readonly abort = new AbortController();
   private ended = false;
 
@@ -36,8 +36,7 @@ export class PostExchange implements Exchange {
     this.client = session.client;
     this.caller = session.caller;
     this.signal = this.abort.signal;
-    const token = requestedProgressToken(message);
-    if (token !== undefined) this.progressToken = token;
+    this.progressToken = requestedProgressToken(message);
   }
 
   /** The client cancelled, or the session ended: the upstream is told, and nothing more is sent for this request. */

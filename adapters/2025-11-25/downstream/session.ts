@@ -66,10 +66,10 @@ export class LegacySession implements Conversation {
     this.client = origin.client;
     this.authorization = origin.authorization;
     this.remoteAddress = origin.remoteAddress;
-    const { replay, limits, timeouts } = origin.context.config;
+    const { replay, limits, timeouts, polling } = origin.context.config;
     this.buffer = new ReplayBuffer(
       origin.ids,
-      { ...replay, streamBufferBytes: limits.streamBufferBytes },
+      { ...replay, streamBufferBytes: limits.streamBufferBytes, retryMs: polling.retryMs },
       origin.total,
       { detached, attached },
     );

@@ -4,11 +4,21 @@ import { GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Caller, Era, Relay } from '../../../src/exchange/exchange.js';
 import { paramHeaders, traceHeaders } from '../../../src/exchange/passed-headers.js';
 import type { HttpReply, HttpRequest } from '../../../src/http/port.js';
-import { INVALID_REQUEST, METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
-import type { Message } from '../../../src/jsonrpc/message.js';
+import { type Outcome, failure } from '../../../src/exchange/outcome.js';
+import { Draft } from '../../../src/jsonrpc/draft.js';
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  METHOD_NOT_FOUND,
+} from '../../../src/jsonrpc/error-code.js';
+import { type Message, paramString } from '../../../src/jsonrpc/message.js';
 import { reservedMeta, reservedMetaString } from '../../../src/translation/reserved-meta.js';
 import { LATEST_MODERN } from '../revisions.js';
-import { PostExchange } from './post-exchange.js';
+import { ModernExchange } from './exchange.js';
+import { inputResponsesOf } from './input-responses.js';
+import { Leg } from './leg.js';
+import { Parking } from './parking.js';
 import { describeClient } from './validation.js';
 
 /** What the modern era no longer has. @see /specification/2026-07-28/changelog */
@@ -25,9 +35,16 @@ const REMOVED_METHODS: ReadonlySet<string> = new Set([
 /** The gateway as a modern server. @see /specification/2026-07-28/basic/transports/streamable-http */
 export class ModernEndpoint implements DownstreamHalf {
   readonly era: Era = 'modern';
-  private readonly running = new Set<PostExchange>();
+  private readonly parking: Parking<ModernExchange>;
 
-  constructor(private readonly context: AdapterContext) {}
+  constructor(private readonly context: AdapterContext) {
+    const { limits, timeouts } = context.config;
+    this.parking = new Parking({
+      parkMs: timeouts.parkMs,
+      perPrincipal: limits.parkedPerPrincipal,
+      bytesPerPrincipal: limits.parkedBytesPerPrincipal,
+    });
+  }
 
   async serve(request: HttpRequest, incoming: Incoming, reply: HttpReply, relay: Relay): Promise<void> {
     const [message] = incoming.messages;
@@ -60,6 +77,7 @@ export class ModernEndpoint implements DownstreamHalf {
   }
 
   async close(): Promise<void> {
+    this.parking.close();
     return Promise.resolve();
   }
 
@@ -78,21 +96,69 @@ export class ModernEndpoint implements DownstreamHalf {
     if (REMOVED_METHODS.has(message.method ?? '')) {
       throw new GatewayError(METHOD_NOT_FOUND, `Method not found: ${message.method ?? ''}`, { status: 404 });
     }
-    const exchange = new PostExchange(
-      message,
-      client,
-      caller,
-      { ...traceHeaders(request), ...paramHeaders(request) },
-      reply,
-      config.timeouts.streamCommitMs,
-      config.limits.streamBufferBytes,
-    );
-    this.running.add(exchange);
-    try {
-      exchange.finish(await relay.run(exchange));
-    } finally {
-      this.running.delete(exchange);
+    const legOptions = {
+      commitMs: config.timeouts.streamCommitMs,
+      highWaterBytes: config.limits.streamBufferBytes,
+    };
+    const state = paramString(message, 'requestState');
+    if (state !== undefined && this.parking.isHandle(state)) {
+      const { exchange, answers } = this.returning(state, message, caller);
+      this.parking.take(state);
+      const leg = new Leg(message, reply, legOptions);
+      exchange.resume(leg, answers);
+      await leg.done;
+      return;
     }
+    const leg = new Leg(message, reply, legOptions);
+    const headers = { ...traceHeaders(request), ...paramHeaders(request) };
+    const exchange = new ModernExchange(message, client, caller, headers, leg, this.parking);
+    void this.run(exchange, relay);
+    await leg.done;
+  }
+
+  /** The exchange outlives the response it began with, so nobody awaits it but itself. */
+  private async run(exchange: ModernExchange, relay: Relay): Promise<void> {
+    try {
+      const outcome = await relay.run(exchange);
+      exchange.finish(exchange.method === 'server/discover' ? this.withServedRevisions(outcome) : outcome);
+    } catch (error) {
+      this.context.log.error({ err: error, method: exchange.method }, 'an exchange failed unexpectedly');
+      exchange.finish(failure(new GatewayError(INTERNAL_ERROR, 'internal error', { status: 500 })));
+    }
+  }
+
+  /**
+   * The exchange a retry belongs to, and the answers it brings.
+   * @throws GatewayError -32602 for every way to misuse a handle; nothing is run
+   */
+  private returning(
+    state: string,
+    message: Message,
+    caller: Caller,
+  ): { exchange: ModernExchange; answers: ReadonlyMap<string, string> } {
+    const exchange = this.parking.find(state, caller.principal.key);
+    if (exchange === undefined) {
+      throw invalidParams('this requestState is unknown, used or expired; send the request again without it');
+    }
+    if (!exchange.isSame(message)) {
+      throw invalidParams('this requestState belongs to a request with another method, name or arguments');
+    }
+    const answers = inputResponsesOf(message);
+    const problem = exchange.answersProblem(answers);
+    if (problem !== undefined) throw invalidParams(problem);
+    return { exchange, answers };
+  }
+
+  /**
+   * Whatever the upstream speaks, its clients speak to the gateway: what it can be spoken to in is the gateway's to say.
+   * A version that only the upstream knows would be refused here.
+   */
+  private withServedRevisions(outcome: Outcome): Outcome {
+    const result = outcome.kind === 'complete' ? outcome.message.result?.object : undefined;
+    if (outcome.kind !== 'complete' || result === undefined) return outcome;
+    const draft = outcome.draft ?? new Draft(outcome.message.text);
+    draft.set(result, 'supportedVersions', JSON.stringify(this.context.servedRevisions));
+    return { ...outcome, draft };
   }
 
   /**
@@ -129,4 +195,8 @@ export class ModernEndpoint implements DownstreamHalf {
     }
     reply.empty(202);
   }
+}
+
+function invalidParams(text: string): GatewayError {
+  return new GatewayError(INVALID_PARAMS, `Invalid params: ${text}`, { status: 400 });
 }

@@ -34,6 +34,7 @@ export async function discover(
     caller: introduction.caller,
     headers: introduction.headers,
     signal: abort.signal,
+    progressToken: undefined,
     begin: () => undefined,
     notify: () => true,
     onReady: () => undefined,

@@ -13,6 +13,10 @@ export interface AskOptions {
   readonly sealed?: boolean;
   /** Ask although the client did not declare the capability: what a careless legacy server does. */
   readonly undeclared?: boolean;
+  /** Legacy only: ask on the session's standalone stream, as servers do that lose track of the call. */
+  readonly detached?: boolean;
+  /** Legacy only: take the questions back after this many milliseconds; the `ask` then rejects. */
+  readonly withdrawAfterMs?: number;
 }
 
 /** A change a server announces: to legacy sessions by notification, to modern ones on their listen streams. */
@@ -21,6 +25,8 @@ export type Change = 'tools' | 'prompts' | 'resources' | { readonly uri: string 
 /** Values a server keeps between calls: one per legacy session, one per modern server. */
 export interface PeerState {
   counter: number;
+  /** The URL elicitation that must be completed first; see `probe_url_required`. */
+  pendingUrl?: { readonly elicitationId: string; done: boolean };
 }
 
 /** What a fixture's handler may do, in terms that both eras have. Each peer server implements it for its SDK. */
@@ -43,8 +49,11 @@ export interface FixtureContext {
   announce(change: Change): Promise<void>;
   /** Legacy only: ends the connection that carries this call, which then goes on (SEP-1699). */
   closeStream(): void;
-  /** Legacy only: `notifications/elicitation/complete`. */
-  elicitationComplete(elicitationId: string): Promise<void>;
+  /**
+   * Legacy only: `notifications/elicitation/complete`, on this call's stream, or on the standalone one when the call
+   * is over.
+   */
+  elicitationComplete(elicitationId: string, detached?: boolean): Promise<void>;
 }
 
 export interface ToolResult extends JsonObject {

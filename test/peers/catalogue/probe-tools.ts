@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { FixtureError, LOG_LEVELS, pause, textResult, toolDefinition } from './fixture-tool.js';
 import type { Change, FixtureTool, JsonObject } from './fixture-tool.js';
 import { PNG } from './media.js';
@@ -111,6 +112,61 @@ export const probeTools: FixtureTool[] = [
       const { url } = await ctx.ask({ url: question });
       if (url.action === 'accept') await ctx.elicitationComplete(String(question.params?.['elicitationId']));
       return textResult(JSON.stringify(url));
+    },
+  },
+  {
+    era: 'legacy',
+    definition: toolDefinition(
+      'probe_url_required',
+      'Fails with -32042 until the URL is completed, which happens ms after its first call in a session',
+      { ms: { type: 'integer' } },
+    ),
+    run: (args, ctx) => {
+      const { state } = ctx;
+      if (state.pendingUrl?.done) return textResult('authorized');
+      if (!state.pendingUrl) {
+        const pending = { elicitationId: `elicitation-${randomUUID()}`, done: false };
+        state.pendingUrl = pending;
+        setTimeout(
+          () => {
+            pending.done = true;
+            ctx.elicitationComplete(pending.elicitationId, true).catch(() => undefined);
+          },
+          Number(args['ms'] ?? 100),
+        );
+      }
+      const { elicitationId } = state.pendingUrl;
+      const url = 'https://example.com/authorize?x=required';
+      throw new FixtureError(-32042, 'Authorization is required', {
+        elicitations: [{ mode: 'url', elicitationId, url, message: 'Please authorize' }],
+      });
+    },
+  },
+  {
+    era: 'legacy',
+    definition: toolDefinition('probe_ask_detached', 'Asks on the standalone stream instead of its own'),
+    run: async (_args, ctx) => {
+      const { user } = await ctx.ask(
+        { user: stringQuestion('Detached question', 'name') },
+        { detached: true },
+      );
+      return textResult(JSON.stringify(user));
+    },
+  },
+  {
+    era: 'legacy',
+    definition: toolDefinition(
+      'probe_withdraw',
+      'Asks, takes the question back after ms and returns',
+      { ms: { type: 'integer' } },
+      ['ms'],
+    ),
+    run: async (args, ctx) => {
+      const question = stringQuestion('Will be withdrawn', 'name');
+      const answers = await ctx
+        .ask({ user: question }, { withdrawAfterMs: Number(args['ms']) })
+        .catch(() => undefined);
+      return textResult(answers ? JSON.stringify(answers['user']) : 'withdrawn');
     },
   },
   {

@@ -1,6 +1,7 @@
+import { AjvJsonSchemaValidator as DialectAwareValidator } from '@modelcontextprotocol/client/validators/ajv';
+import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/client/validators/cf-worker';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { ALL_LEGACY_FEATURES } from '../../../src/translation/legacy-features.js';
 import {
@@ -103,20 +104,21 @@ const CASES: [string, unknown, unknown[], unknown[]][] = [
 ];
 
 describe('wrapOutputSchema', () => {
-  // One validator for all tools and both lists, as the SDK's client has it: ids must not collide.
-  const legacyClient = new AjvJsonSchemaValidator();
-  const strict = new Ajv2020({ strict: false, validateSchema: true });
+  // One validator for all tools and both lists, as the SDK's clients have it: ids must not collide.
+  const validators = [
+    new AjvJsonSchemaValidator(),
+    new DialectAwareValidator(),
+    new CfWorkerJsonSchemaValidator(),
+  ];
 
   it.each([...CASES, ...CASES])('X10 C14 a schema of %s validates wrapped values', (_, schema, good, bad) => {
     const wrapped = JSON.parse(wrapOutputSchema(JSON.stringify(schema)));
     expect(wrapped).toMatchObject({ type: 'object', required: ['result'] });
-    const validate = legacyClient.getValidator(wrapped);
-    for (const value of good) expect(validate({ result: value })).toMatchObject({ valid: true });
-    for (const value of bad) expect(validate({ result: value })).toMatchObject({ valid: false });
-    expect(validate({})).toMatchObject({ valid: false });
-    if (wrapped.$schema !== V7) {
-      for (const value of good) expect(strict.validate(wrapped, { result: value })).toBe(true);
-      for (const value of bad) expect(strict.validate(wrapped, { result: value })).toBe(false);
+    for (const validator of validators) {
+      const validate = validator.getValidator(wrapped);
+      for (const value of good) expect(validate({ result: value })).toMatchObject({ valid: true });
+      for (const value of bad) expect(validate({ result: value })).toMatchObject({ valid: false });
+      expect(validate({})).toMatchObject({ valid: false });
     }
   });
 

@@ -1,0 +1,195 @@
+import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
+import type { Caller, ClientDescription, Era, Exchange } from '../../../src/exchange/exchange.js';
+import type { Outcome } from '../../../src/exchange/outcome.js';
+import type { Answer, Question } from '../../../src/exchange/question.js';
+import { withProgressToken } from '../../../src/exchange/relabel.js';
+import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
+import type { Message, RawId } from '../../../src/jsonrpc/message.js';
+import { MISSING_CLIENT_CAPABILITY } from '../../../src/translation/error.js';
+import { INTERACTIVE_METHODS, missingCapability } from '../../../src/translation/question.js';
+import type { Leg } from './leg.js';
+import { OpenQuestions } from './open-questions.js';
+import type { Parked, Parking } from './parking.js';
+import { requestDigest } from './request-digest.js';
+
+/** Questions that arrive within this many milliseconds of each other travel in one result. */
+const GATHER_MS = 30;
+
+/** Notifications kept for a client that is away; older ones go first. */
+const MAX_KEPT = 200;
+
+/**
+ * One request of a modern client, over as many responses as the upstream has questions. Between two of them it is
+ * parked: the upstream call goes on, and what it says meanwhile is kept for the next response. The client closing a
+ * response cancels; ending one with `input_required` does not.
+ * @see /specification/2026-07-28/basic/patterns/mrtr
+ */
+export class ModernExchange implements Exchange, Parked {
+  readonly era: Era = 'modern';
+  readonly method: string;
+  readonly id: RawId;
+  readonly signal: AbortSignal;
+  private readonly abort = new AbortController();
+  private readonly questions = new OpenQuestions();
+  private leg: Leg | undefined;
+  private gather: NodeJS.Timeout | undefined;
+  private kept: Message[] = [];
+  private outcome: Outcome | undefined;
+  private digest: string | undefined;
+
+  constructor(
+    readonly message: Message,
+    readonly client: ClientDescription,
+    readonly caller: Caller,
+    readonly headers: Readonly<Record<string, string>>,
+    leg: Leg,
+    private readonly parking: Parking<ModernExchange>,
+  ) {
+    this.method = message.method ?? '';
+    this.id = message.id ?? 'null';
+    this.signal = this.abort.signal;
+    this.serve(leg);
+  }
+
+  get principalKey(): string {
+    return this.caller.principal.key;
+  }
+
+  get size(): number {
+    return this.kept.reduce((sum, message) => sum + message.text.length, this.message.text.length);
+  }
+
+  get progressToken(): RawId | undefined {
+    return this.leg?.progressToken;
+  }
+
+  /** An upstream that streams may still refuse with a status of its own: nothing is sent before its first message. */
+  begin(): void {
+    // Nothing to do: see above.
+  }
+
+  notify(message: Message): boolean {
+    if (this.signal.aborted || this.outcome !== undefined) return true;
+    if (this.leg !== undefined) return this.leg.send(message.text);
+    this.kept.push(message);
+    if (this.kept.length > MAX_KEPT) this.kept.shift();
+    return true;
+  }
+
+  onReady(listener: () => void): void {
+    if (this.leg === undefined) listener();
+    else this.leg.onReady(listener);
+  }
+
+  async ask(questions: readonly Question[], signal: AbortSignal): Promise<readonly Answer[]> {
+    for (const question of questions) this.admit(question);
+    return Promise.all(questions.map((question) => this.askOne(question, signal)));
+  }
+
+  /** The upstream call is over. A client that is away finds the outcome when it comes back. */
+  finish(outcome: Outcome): void {
+    if (this.outcome !== undefined) return;
+    this.outcome = outcome;
+    clearTimeout(this.gather);
+    this.leg?.finish(outcome);
+  }
+
+  /** Whether a request is this one again. */
+  isSame(message: Message): boolean {
+    this.digest ??= requestDigest(this.message);
+    return this.digest === requestDigest(message);
+  }
+
+  /** What is wrong with the answers a retry brings; undefined when nothing is. */
+  answersProblem(answers: ReadonlyMap<string, string>): string | undefined {
+    return this.questions.problem(answers);
+  }
+
+  /** The client is back with answers, and waits on another response. */
+  resume(leg: Leg, answers: ReadonlyMap<string, string>): void {
+    this.serve(leg);
+    const kept = this.kept.splice(0);
+    for (const message of kept) {
+      if (message.method !== 'notifications/progress') leg.send(message.text);
+      else if (leg.progressToken !== undefined) leg.send(withProgressToken(message, leg.progressToken).text);
+    }
+    if (this.outcome !== undefined) {
+      leg.finish(this.outcome);
+      return;
+    }
+    this.questions.take(answers);
+    this.gatherSoon();
+  }
+
+  /** Nobody came back in time: the upstream is told that nobody will. */
+  expire(): void {
+    this.kept = [];
+    this.abort.abort();
+    this.questions.rejectAll(new GatewayError(GATEWAY_CODE.questionFailed, 'the client did not come back in time'));
+  }
+
+  private serve(leg: Leg): void {
+    this.leg = leg;
+    leg.onCancel(() => this.abort.abort());
+  }
+
+  /** Refuses questions this client must not be asked. @throws GatewayError */
+  private admit({ method, params }: Question): void {
+    if (!INTERACTIVE_METHODS.has(this.method)) {
+      throw new GatewayError(METHOD_NOT_FOUND, `nothing can be asked during ${this.method}`);
+    }
+    const missing = missingCapability(this.client.capabilities, method, params);
+    if (missing === undefined) return;
+    if (this.leg?.committed === false) {
+      // Nothing was sent yet, so the client can still be told in the way the specification demands.
+      this.finish({
+        kind: 'failed',
+        origin: 'gateway',
+        code: MISSING_CLIENT_CAPABILITY,
+        text: 'Missing required client capability',
+        data: `{"requiredCapabilities":${missing}}`,
+        status: 400,
+      });
+      this.abort.abort();
+    }
+    throw new GatewayError(METHOD_NOT_FOUND, `the client did not declare what ${method} needs`);
+  }
+
+  private async askOne(question: Question, signal: AbortSignal): Promise<Answer> {
+    const { answer, withdraw } = this.questions.add(question);
+    const onWithdraw = () => withdraw(new GatewayError(GATEWAY_CODE.questionFailed, 'the question was withdrawn'));
+    if (signal.aborted) onWithdraw();
+    else signal.addEventListener('abort', onWithdraw, { once: true });
+    this.gatherSoon();
+    try {
+      return await answer;
+    } finally {
+      signal.removeEventListener('abort', onWithdraw);
+    }
+  }
+
+  private gatherSoon(): void {
+    if (this.gather !== undefined || this.leg === undefined || this.questions.size === 0) return;
+    this.gather = setTimeout(() => this.park(), GATHER_MS);
+  }
+
+  /** Ends the response with what is open, and waits for the retry. */
+  private park(): void {
+    this.gather = undefined;
+    const { leg } = this;
+    if (leg === undefined || this.signal.aborted || this.outcome !== undefined || this.questions.size === 0) return;
+    let handle: string;
+    try {
+      handle = this.parking.park(this);
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      this.questions.rejectAll(error);
+      return;
+    }
+    this.leg = undefined;
+    const requests = this.questions.print();
+    leg.finishWith(
+      `{"resultType":"input_required","inputRequests":${requests},"requestState":${JSON.stringify(handle)}}`,
+    );
+  }
+}

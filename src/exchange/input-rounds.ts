@@ -1,0 +1,199 @@
+import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
+import { Draft } from '../jsonrpc/draft.js';
+import { memberOf, scanInnerObject, stringValue, valueText } from '../jsonrpc/json-scan.js';
+import type { Message } from '../jsonrpc/message.js';
+import { QUESTION_METHODS, missingCapability, portableParams } from '../translation/question.js';
+import { deriveExchange } from './derive.js';
+import type { Exchange } from './exchange.js';
+import { type FailedOutcome, type InputRequiredOutcome, type Outcome, cancelled, failure } from './outcome.js';
+import { pause } from './pause.js';
+import type { Answer, Question } from './question.js';
+import { redraw } from './relabel.js';
+import { Backoff } from '../upstreams/backoff.js';
+import { UrlConsents } from './url-consents.js';
+
+/** What one round asks for. */
+interface Round {
+  readonly questions: readonly Question[];
+  /** JSON text of the `requestState`, byte for byte; absent when the server sent none. */
+  readonly state: string | undefined;
+}
+
+/** Bounds of a call with questions. */
+export interface RoundLimits {
+  /** Rounds with questions. */
+  readonly rounds: number;
+  /** All rounds together, in milliseconds. */
+  readonly maxMs: number;
+}
+
+/**
+ * Drives a modern server's rounds of questions on behalf of a client that is asked directly (X16): each question becomes
+ * a request to the client, and the original request is sent again with the answers of this round only and the server's
+ * state exactly as it came.
+ * @param run sends the request, as translated for this server
+ * @see /specification/2026-07-28/basic/patterns/mrtr#client-requirements-basic-workflow
+ */
+export async function runWithQuestions(
+  exchange: Exchange,
+  run: (exchange: Exchange) => Promise<Outcome>,
+  limits: RoundLimits,
+): Promise<Outcome> {
+  const deadline = Date.now() + limits.maxMs;
+  const consents = new UrlConsents();
+  const backoff = new Backoff(250, 10_000);
+  let rounds = 0;
+  let current = exchange;
+  for (;;) {
+    const outcome = await run(current);
+    if (outcome.kind !== 'inputRequired') {
+      for (const notice of consents.completed([])) exchange.notify(notice);
+      return outcome;
+    }
+    if (exchange.signal.aborted) return cancelled();
+    if (Date.now() > deadline) return failure(tooLong());
+    const round = readRound(outcome);
+    if (round === undefined) return failure(unusable());
+    for (const notice of consents.completed(round.questions)) exchange.notify(notice);
+    const { fresh, repeated } = consents.split(round.questions);
+    let answers: readonly Answer[] = repeated;
+    if (fresh.length > 0) {
+      rounds++;
+      if (rounds > limits.rounds) return failure(tooManyRounds(limits.rounds));
+      const asked = await ask(exchange, fresh, consents);
+      if (asked.kind === 'failed') return asked;
+      answers = [...repeated, ...asked.answers];
+    } else {
+      // Nothing new to ask: the server only wants to be asked again, and not at once.
+      await pause(backoff.next(), exchange.signal);
+    }
+    if (exchange.signal.aborted) return cancelled();
+    current = deriveExchange(exchange, { message: retry(exchange.message, answers, round.state) });
+  }
+}
+
+async function ask(
+  exchange: Exchange,
+  questions: readonly Question[],
+  consents: UrlConsents,
+): Promise<{ kind: 'answered'; answers: readonly Answer[] } | FailedOutcome> {
+  for (const { method, params } of questions) {
+    const missing = missingCapability(exchange.client.capabilities, method, params);
+    if (missing !== undefined) return failure(undeclared(method, missing));
+  }
+  let answers: readonly Answer[];
+  try {
+    answers = await exchange.ask(
+      questions.map((question) => consents.prepare(withPortableParams(question))),
+      exchange.signal,
+    );
+  } catch (error) {
+    if (exchange.signal.aborted) return cancelled();
+    if (error instanceof GatewayError) return failure(error);
+    throw error;
+  }
+  const usable: Answer[] = [];
+  for (const [index, question] of questions.entries()) {
+    const answer = answers[index];
+    if (answer === undefined) return failure(unusable());
+    if (answer.kind === 'result') {
+      consents.note(question, answer);
+      usable.push({ ...answer, key: question.key });
+    } else if (question.method === 'elicitation/create') {
+      // A client that cannot show the form has, for the server, dismissed it.
+      usable.push({ kind: 'result', key: question.key, result: '{"action":"cancel"}' });
+    } else {
+      return clientError(answer.error);
+    }
+  }
+  return { kind: 'answered', answers: usable };
+}
+
+function withPortableParams(question: Question): Question {
+  const params = portableParams(question.params);
+  return { key: question.key, method: question.method, ...(params !== undefined && { params }) };
+}
+
+/** The server's questions and state; undefined when the result has neither, or questions nobody knows. */
+function readRound(outcome: InputRequiredOutcome): Round | undefined {
+  const { text, result } = outcome.message;
+  const requests = memberOf(result?.object, 'inputRequests');
+  const state = memberOf(result?.object, 'requestState');
+  if (requests === undefined && state === undefined) return undefined;
+  if (state !== undefined && stringValue(text, state) === undefined) return undefined;
+  const questions: Question[] = [];
+  if (requests !== undefined) {
+    if (text.charAt(requests.start) !== '{') return undefined;
+    for (const entry of scanInnerObject(text, requests.start).members) {
+      if (text.charAt(entry.start) !== '{') return undefined;
+      const request = scanInnerObject(text, entry.start);
+      const method = stringValue(text, memberOf(request, 'method'));
+      const params = memberOf(request, 'params');
+      if (method === undefined || !QUESTION_METHODS.has(method)) return undefined;
+      if (params !== undefined && text.charAt(params.start) !== '{') return undefined;
+      questions.push({ key: entry.key, method, ...(params !== undefined && { params: valueText(text, params) }) });
+    }
+  }
+  return { questions, state: state === undefined ? undefined : valueText(text, state) };
+}
+
+/** The original request again, with this round's answers and state. The id is new by nature: each send has its own. */
+function retry(message: Message, answers: readonly Answer[], state: string | undefined): Message {
+  const draft = new Draft(message.text);
+  const params = message.params?.object;
+  const responses = answers
+    .flatMap((answer) => (answer.kind === 'result' ? [`${JSON.stringify(answer.key)}:${answer.result}`] : []))
+    .join(',');
+  if (params === undefined) {
+    const members = [
+      ...(answers.length > 0 ? [`"inputResponses":{${responses}}`] : []),
+      ...(state !== undefined ? [`"requestState":${state}`] : []),
+    ];
+    draft.set(message.root, 'params', `{${members.join(',')}}`);
+    return redraw(draft);
+  }
+  if (answers.length > 0) draft.set(params, 'inputResponses', `{${responses}}`);
+  else draft.remove(params, 'inputResponses');
+  if (state !== undefined) draft.set(params, 'requestState', state);
+  else draft.remove(params, 'requestState');
+  return redraw(draft);
+}
+
+function clientError(error: string): FailedOutcome {
+  const scan = scanInnerObject(error, 0);
+  const code = memberOf(scan, 'code');
+  const data = memberOf(scan, 'data');
+  const numeric = code === undefined ? Number.NaN : Number(valueText(error, code));
+  return {
+    kind: 'failed',
+    origin: 'gateway',
+    code: Number.isInteger(numeric) ? numeric : -32603,
+    text: stringValue(error, memberOf(scan, 'message')) ?? 'the client refused to answer',
+    status: 200,
+    ...(data !== undefined && { data: valueText(error, data) }),
+  };
+}
+
+function undeclared(method: string, missing: string): GatewayError {
+  return new GatewayError(
+    GATEWAY_CODE.questionFailed,
+    `the server asked for ${method}, which needs client capabilities that this client did not declare`,
+    { status: 200, data: `{"requiredCapabilities":${missing}}` },
+  );
+}
+
+function unusable(): GatewayError {
+  return new GatewayError(GATEWAY_CODE.upstreamProtocol, 'the server asked for input in a way nobody can answer', {
+    status: 200,
+  });
+}
+
+function tooManyRounds(rounds: number): GatewayError {
+  return new GatewayError(GATEWAY_CODE.tooManyRounds, `the server asked more than ${rounds} rounds of questions`, {
+    status: 200,
+  });
+}
+
+function tooLong(): GatewayError {
+  return new GatewayError(GATEWAY_CODE.upstreamTimeout, 'the call with its questions took too long', { status: 504 });
+}
