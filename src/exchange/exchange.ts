@@ -126,6 +126,8 @@ export interface UpstreamHalf {
    * @throws GatewayError
    */
   watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch>;
+  /** Whether the upstream opens such a carrier; undefined when its era has none, or when that cannot be told. */
+  offersStream(from: Introduction): Promise<boolean | undefined>;
   /** Ends everything this half holds open. */
   close(): Promise<void>;
 }

@@ -128,6 +128,15 @@ export class LegacyUpstream implements UpstreamHalf {
     return openWatch(lease.session, filter, onChange, () => lease.release());
   }
 
+  async offersStream(from: Introduction): Promise<boolean | undefined> {
+    const lease = await this.pool.acquire(from);
+    try {
+      return await lease.session.openStream();
+    } finally {
+      lease.release();
+    }
+  }
+
   async close(): Promise<void> {
     await this.pool.close();
   }

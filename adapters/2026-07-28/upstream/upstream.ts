@@ -131,6 +131,10 @@ export class ModernUpstream implements UpstreamHalf {
     return openWatch(this.context, from, filter, onChange);
   }
 
+  offersStream(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   async close(): Promise<void> {
     this.descriptions.clear();
     return Promise.resolve();
