@@ -1,9 +1,11 @@
 import type { AdapterContext, DownstreamHalf, Incoming, UpstreamContext } from './adapter.js';
 import { clientEra } from './client-era.js';
+import { startLegacyDemo } from './2025-11-25/demo-server.js';
 import { LegacyEndpoint } from './2025-11-25/downstream/endpoint.js';
 import { legacyFeatures } from './2025-11-25/features.js';
 import { LATEST_LEGACY, LEGACY_REVISIONS } from './2025-11-25/revisions.js';
 import { LegacyUpstream } from './2025-11-25/upstream/upstream.js';
+import { startModernDemo } from './2026-07-28/demo-server.js';
 import { ModernEndpoint } from './2026-07-28/downstream/endpoint.js';
 import { LATEST_MODERN, MODERN_REVISIONS, isModernRevision } from './2026-07-28/revisions.js';
 import { ModernUpstream } from './2026-07-28/upstream/upstream.js';
@@ -19,6 +21,9 @@ export { LATEST_LEGACY, LATEST_MODERN, legacyFeatures };
 
 /** Every revision the gateway serves, modern ones first. */
 export const SERVED_REVISIONS: readonly string[] = [...MODERN_REVISIONS, ...LEGACY_REVISIONS];
+
+/** A small server of each era, for people who have none at hand. */
+export const DEMO_SERVERS = { legacy: startLegacyDemo, modern: startModernDemo } as const;
 
 /** The client side of both eras for one upstream. */
 export function createUpstreamHalves(context: UpstreamContext): Record<Era, UpstreamHalf> {

@@ -1,7 +1,19 @@
-import { Endpoint, SERVED_REVISIONS, createUpstreamHalves, legacyFeatures } from '../adapters/registry.js';
-import type { UpstreamContext } from '../adapters/adapter.js';
+import {
+  DEMO_SERVERS,
+  Endpoint,
+  LATEST_MODERN,
+  SERVED_REVISIONS,
+  createUpstreamHalves,
+  legacyFeatures,
+} from '../adapters/registry.js';
 import { principalOf } from './auth/principal.js';
-import { type GatewayConfig, type GatewayOptions, parseConfig } from './config/config.js';
+import {
+  type GatewayConfig,
+  type GatewayOptions,
+  type UpstreamConfig,
+  parseConfig,
+} from './config/config.js';
+import { type DemoUpstreams, startBoth } from './demo/upstreams.js';
 import { LegacyClientBridge } from './exchange/legacy-client-bridge.js';
 import { ModernClientBridge } from './exchange/modern-client-bridge.js';
 import type { Era, Introduction, UpstreamHalf } from './exchange/exchange.js';
@@ -11,10 +23,12 @@ import { listen } from './http/server.js';
 import { createLog } from './telemetry/log.js';
 import type { Logger } from './telemetry/logger.js';
 import { EraResolver, type EraVerdict } from './upstreams/era-resolver.js';
+import { inspect } from './upstreams/inspection.js';
+import type { UpstreamReport } from './upstreams/report.js';
 import { UpstreamHttp } from './upstreams/upstream-http.js';
 
-export { startDemoUpstreams } from './demo.js';
-export { inspectUpstream } from './inspect.js';
+export { ConfigError } from './config/config-error.js';
+export type { DemoUpstreams, EraVerdict, GatewayConfig, GatewayOptions, UpstreamConfig, UpstreamReport };
 
 /** A running gateway. */
 export interface Gateway {
@@ -45,7 +59,7 @@ export function createUpstream(name: string, config: GatewayConfig, log: Logger)
     connectMs: config.timeouts.connectMs,
     tls: upstream.tls,
   });
-  const context: UpstreamContext = { config, log, servedRevisions: SERVED_REVISIONS, name, upstream, http };
+  const context = { config, log, servedRevisions: SERVED_REVISIONS, name, upstream, http };
   const halves = createUpstreamHalves(context);
   const rounds = { rounds: config.limits.rounds, maxMs: config.timeouts.callMaxMs };
   const bridges = {
@@ -115,4 +129,35 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
       await Promise.all([...upstreams.values()].map((parts) => parts.close()));
     },
   };
+}
+
+/** Starts a small server of each era on loopback, for people who have none at hand. */
+export function startDemoUpstreams(): Promise<DemoUpstreams> {
+  return startBoth(DEMO_SERVERS);
+}
+
+/**
+ * Looks at a server once: which era it speaks, by what evidence, and what it offers. What goes wrong is in the report.
+ * @param upstream one entry of a resolved configuration's `upstreams`
+ */
+export async function inspectUpstream(upstream: UpstreamConfig): Promise<UpstreamReport> {
+  // Errors name the upstream, and here nobody gave it a name.
+  const name = new URL(upstream.url).host;
+  const parts = createUpstream(
+    name,
+    { ...parseConfig({}), upstreams: { [name]: upstream } },
+    createLog('silent'),
+  );
+  try {
+    return await inspect({
+      config: upstream,
+      eras: parts.eras,
+      relay: parts.relay,
+      legacy: parts.halves.legacy,
+      servedRevisions: SERVED_REVISIONS,
+      revision: LATEST_MODERN,
+    });
+  } finally {
+    await parts.close();
+  }
 }

@@ -5,7 +5,8 @@ import type { Logger } from '../telemetry/logger.js';
 /** What is believed of an upstream, and why. */
 export interface EraVerdict {
   readonly era: Era;
-  readonly evidence: string;
+  /** What the upstream was seen to do, in the order seen. */
+  readonly evidence: readonly string[];
   /** Milliseconds since the epoch. */
   readonly since: number;
 }
@@ -40,7 +41,7 @@ export class EraResolver {
   /** The present verdict, for reports. */
   get verdict(): EraVerdict | undefined {
     const { pin } = this.options;
-    return pin === 'auto' ? this.known : { era: pin, evidence: 'pinned in the configuration', since: 0 };
+    return pin === 'auto' ? this.known : { era: pin, evidence: ['pinned in the configuration'], since: 0 };
   }
 
   /**
@@ -76,14 +77,14 @@ export class EraResolver {
 
   private async probe(introduction: Introduction): Promise<Era> {
     const modern = await this.halves.modern.probe(this.translate(introduction, 'modern'));
-    if (modern.kind === 'yes') return this.conclude('modern', modern.evidence);
+    if (modern.kind === 'yes') return this.conclude('modern', [modern.evidence]);
     if (modern.kind === 'unknown') return this.giveUp(modern.error);
     // Without a credential there is nothing more to try: the client has to learn of the challenge.
     if (modern.kind === 'refused' && introduction.caller.authorization === undefined) throw modern.error;
     const legacy = await this.halves.legacy.probe(this.translate(introduction, 'legacy'));
     if (legacy.kind === 'yes') {
       const first = modern.kind === 'no' ? modern.evidence : 'server/discover was refused';
-      return this.conclude('legacy', `${first}; ${legacy.evidence}`);
+      return this.conclude('legacy', [first, legacy.evidence]);
     }
     if (modern.kind === 'refused') throw modern.error;
     if (legacy.kind === 'refused') throw legacy.error;
@@ -96,7 +97,7 @@ export class EraResolver {
     return this.giveUp(error);
   }
 
-  private conclude(era: Era, evidence: string): Era {
+  private conclude(era: Era, evidence: readonly string[]): Era {
     const { name, log } = this.options;
     this.lastFailure = undefined;
     if (this.known?.era !== era) log.info({ upstream: name, era, evidence }, 'era of the upstream');
