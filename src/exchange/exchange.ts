@@ -5,6 +5,7 @@
  */
 import type { Principal } from '../auth/principal.js';
 import type { Message, RawId } from '../jsonrpc/message.js';
+import type { ChangeFilter } from './change-filter.js';
 import type { Outcome } from './outcome.js';
 import type { Probe } from './probe.js';
 import type { Answer, Question } from './question.js';
@@ -98,6 +99,15 @@ export interface ServerDescription {
   readonly message: Message;
 }
 
+/** An open subscription to an upstream's changes. */
+export interface Watch {
+  /** The part of the filter that the upstream really serves. */
+  readonly honoured: ChangeFilter;
+  /** Resolves when the upstream ended it. */
+  readonly ended: Promise<void>;
+  close(): void;
+}
+
 /** An upstream of one era, as the core sees it. */
 export interface UpstreamHalf {
   readonly era: Era;
@@ -111,8 +121,13 @@ export interface UpstreamHalf {
   notify(from: Introduction, message: Message): Promise<void>;
   /** Opens whatever carries messages that belong to no request, for a client with a session. */
   attach(from: Introduction): void;
-  /** Whether the upstream opens such a carrier; undefined when its era has none, or when that cannot be told. */
+  /** Whether the upstream opens such a carrier; undefined when its era has none. @throws GatewayError */
   offersStream(from: Introduction): Promise<boolean | undefined>;
+  /**
+   * Watches for changes on behalf of a client of the other era. Resolves once it is settled what can arrive.
+   * @throws GatewayError
+   */
+  watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch>;
   /** Ends everything this half holds open. */
   close(): Promise<void>;
 }

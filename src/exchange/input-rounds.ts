@@ -5,7 +5,13 @@ import type { Message } from '../jsonrpc/message.js';
 import { QUESTION_METHODS, missingCapability, portableParams } from '../translation/question.js';
 import { deriveExchange } from './derive.js';
 import type { Exchange } from './exchange.js';
-import { type FailedOutcome, type InputRequiredOutcome, type Outcome, cancelled, failure } from './outcome.js';
+import {
+  type FailedOutcome,
+  type InputRequiredOutcome,
+  type Outcome,
+  cancelled,
+  failure,
+} from './outcome.js';
 import { pause } from './pause.js';
 import type { Answer, Question } from './question.js';
 import { redraw } from './relabel.js';
@@ -131,7 +137,11 @@ function readRound(outcome: InputRequiredOutcome): Round | undefined {
       const params = memberOf(request, 'params');
       if (method === undefined || !QUESTION_METHODS.has(method)) return undefined;
       if (params !== undefined && text.charAt(params.start) !== '{') return undefined;
-      questions.push({ key: entry.key, method, ...(params !== undefined && { params: valueText(text, params) }) });
+      questions.push({
+        key: entry.key,
+        method,
+        ...(params !== undefined && { params: valueText(text, params) }),
+      });
     }
   }
   return { questions, state: state === undefined ? undefined : valueText(text, state) };
@@ -183,17 +193,27 @@ function undeclared(method: string, missing: string): GatewayError {
 }
 
 function unusable(): GatewayError {
-  return new GatewayError(GATEWAY_CODE.upstreamProtocol, 'the server asked for input in a way nobody can answer', {
-    status: 200,
-  });
+  return new GatewayError(
+    GATEWAY_CODE.upstreamProtocol,
+    'the server asked for input in a way nobody can answer',
+    {
+      status: 200,
+    },
+  );
 }
 
 function tooManyRounds(rounds: number): GatewayError {
-  return new GatewayError(GATEWAY_CODE.tooManyRounds, `the server asked more than ${rounds} rounds of questions`, {
-    status: 200,
-  });
+  return new GatewayError(
+    GATEWAY_CODE.tooManyRounds,
+    `the server asked more than ${rounds} rounds of questions`,
+    {
+      status: 200,
+    },
+  );
 }
 
 function tooLong(): GatewayError {
-  return new GatewayError(GATEWAY_CODE.upstreamTimeout, 'the call with its questions took too long', { status: 504 });
+  return new GatewayError(GATEWAY_CODE.upstreamTimeout, 'the call with its questions took too long', {
+    status: 504,
+  });
 }

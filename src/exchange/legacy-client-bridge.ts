@@ -21,19 +21,13 @@ import type { ClientDescription, Exchange, Introduction, UpstreamHalf } from './
 import { type RoundLimits, runWithQuestions } from './input-rounds.js';
 import { IncreasingProgress } from './increasing-progress.js';
 import { type CompleteOutcome, type FailedOutcome, type Outcome, failure } from './outcome.js';
-import type { Bridge } from './relay.js';
+import { type Bridge, introductionOf } from './relay.js';
+import { SharedListen } from './shared-listen.js';
 import { ToolCatalog, type ToolTraits } from './tool-catalog.js';
 import { methodNotFound } from './unsupported.js';
 
 /** Methods of the legacy era that have no counterpart a modern upstream serves. */
-const LEGACY_ONLY: ReadonlySet<string> = new Set([
-  'resources/subscribe',
-  'resources/unsubscribe',
-  'tasks/get',
-  'tasks/list',
-  'tasks/result',
-  'tasks/cancel',
-]);
+const LEGACY_ONLY: ReadonlySet<string> = new Set(['tasks/get', 'tasks/list', 'tasks/result', 'tasks/cancel']);
 
 /** Notifications of the legacy era that end at the gateway. */
 const NOT_RELAYED: ReadonlySet<string> = new Set([
@@ -46,6 +40,8 @@ const NOT_RELAYED: ReadonlySet<string> = new Set([
 /** Legacy client, modern upstream (the L→M column of the translation rows). */
 export class LegacyClientBridge implements Bridge {
   private readonly tools: ToolCatalog;
+  /** One subscription per credential and capabilities. */
+  private readonly listens = new Map<string, SharedListen>();
 
   constructor(
     private readonly upstreamName: string,
@@ -63,13 +59,17 @@ export class LegacyClientBridge implements Bridge {
   async run(exchange: Exchange, upstream: UpstreamHalf): Promise<Outcome> {
     const { method } = exchange;
     if (method === 'logging/setLevel') return setLevel(exchange);
+    if (method === 'resources/subscribe' || method === 'resources/unsubscribe') {
+      return this.subscription(exchange, upstream);
+    }
     if (LEGACY_ONLY.has(method)) return methodNotFound(method);
     const progress = new IncreasingProgress();
     const translated = deriveExchange(exchange, {
       client: this.client(exchange.client),
       notify: (message) => !progress.passes(message) || exchange.notify(message),
     });
-    if (!INTERACTIVE_METHODS.has(method)) return this.translate(await upstream.run(translated), translated, undefined);
+    if (!INTERACTIVE_METHODS.has(method))
+      return this.translate(await upstream.run(translated), translated, undefined);
     let traits: ToolTraits | undefined;
     const run =
       method === 'tools/call'
@@ -104,8 +104,42 @@ export class LegacyClientBridge implements Bridge {
     await upstream.notify(this.introduction(from), message);
   }
 
-  attach(): void {
-    // Change notifications of modern upstreams are subscribed to, not attached to.
+  attach(from: Introduction, upstream: UpstreamHalf): void {
+    const { conversation } = from.caller;
+    if (conversation !== undefined)
+      this.listenFor(from, upstream).attach(this.introduction(from), conversation);
+  }
+
+  /** `resources/subscribe` and its opposite, over the subscription this session shares with others. */
+  private async subscription(exchange: Exchange, upstream: UpstreamHalf): Promise<Outcome> {
+    const { conversation } = exchange.caller;
+    const uri = paramString(exchange.message, 'uri');
+    if (uri === undefined || conversation === undefined) {
+      return { kind: 'failed', origin: 'upstream', code: INVALID_PARAMS, text: '"uri" must be a string' };
+    }
+    if (exchange.method === 'resources/unsubscribe') {
+      for (const listen of this.listens.values()) listen.unsubscribe(conversation, uri);
+      return emptyResult();
+    }
+    const from = introductionOf(exchange);
+    try {
+      await this.listenFor(from, upstream).subscribe(this.introduction(from), conversation, uri);
+    } catch (error) {
+      if (error instanceof GatewayError) return failure(error);
+      throw error;
+    }
+    return emptyResult();
+  }
+
+  private listenFor(from: Introduction, upstream: UpstreamHalf): SharedListen {
+    const introduction = this.introduction(from);
+    const key = `${from.caller.principal.key} ${introduction.client.capabilities}`;
+    let listen = this.listens.get(key);
+    if (listen === undefined) {
+      listen = new SharedListen(introduction, upstream, this.log, () => this.listens.delete(key));
+      this.listens.set(key, listen);
+    }
+    return listen;
   }
 
   private client(client: ClientDescription): ClientDescription {
@@ -122,9 +156,13 @@ export class LegacyClientBridge implements Bridge {
     if (outcome.kind === 'inputRequired') {
       // Only the interactive methods may ask; their rounds were driven before this.
       return failure(
-        new GatewayError(GATEWAY_CODE.upstreamProtocol, `the server asked for input during ${exchange.method}`, {
-          status: 200,
-        }),
+        new GatewayError(
+          GATEWAY_CODE.upstreamProtocol,
+          `the server asked for input during ${exchange.method}`,
+          {
+            status: 200,
+          },
+        ),
       );
     }
     if (type !== undefined && type !== 'complete') {
@@ -203,5 +241,9 @@ function setLevel(exchange: Exchange): Outcome {
       text: 'level must be one of the eight log levels',
     };
   }
+  return emptyResult();
+}
+
+function emptyResult(): Outcome {
   return { kind: 'complete', message: parseMessage(printResult('0', '{}'), { maxDepth: 4 }) };
 }

@@ -2,7 +2,7 @@ import { Draft } from '../jsonrpc/draft.js';
 import { INVALID_PARAMS } from '../jsonrpc/error-code.js';
 import { kindOf, memberOf, stringValue } from '../jsonrpc/json-scan.js';
 import { type Message, paramString, parseMessage } from '../jsonrpc/message.js';
-import { printNotification, printResult } from '../jsonrpc/print.js';
+import { printResult } from '../jsonrpc/print.js';
 import type { Logger } from '../telemetry/logger.js';
 import { clientCapabilitiesToLegacy } from '../translation/capabilities.js';
 import { HEADER_MISMATCH, legacyErrorToModern } from '../translation/error.js';
@@ -10,7 +10,6 @@ import { ALL_LEGACY_FEATURES } from '../translation/legacy-features.js';
 import { atLeast, isLogLevel, levelOf } from '../translation/log-level.js';
 import { checkParamHeaders } from '../translation/param-headers.js';
 import { INTERACTIVE_METHODS, portableParams, withoutElicitationId } from '../translation/question.js';
-import { RESERVED_META } from '../translation/reserved-meta.js';
 import { legacyResultToModern } from '../translation/result.js';
 import { discoverResultFromInitialize, serverInfoOf } from '../translation/server-description.js';
 import { legacyToolsToModern } from '../translation/tools-list.js';
@@ -18,7 +17,8 @@ import { headerAnnotations } from '../translation/x-mcp-header.js';
 import { deriveExchange } from './derive.js';
 import type { ClientDescription, Exchange, Introduction, UpstreamHalf } from './exchange.js';
 import { IncreasingProgress } from './increasing-progress.js';
-import { type CompleteOutcome, type FailedOutcome, type Outcome, cancelled } from './outcome.js';
+import { serveListen } from './listen-service.js';
+import type { CompleteOutcome, FailedOutcome, Outcome } from './outcome.js';
 import type { Bridge } from './relay.js';
 import { introductionOf } from './relay.js';
 import type { Question } from './question.js';
@@ -63,7 +63,9 @@ export class ModernClientBridge implements Bridge {
   async run(exchange: Exchange, upstream: UpstreamHalf): Promise<Outcome> {
     const { method } = exchange;
     if (method === 'server/discover') return this.discover(exchange, upstream);
-    if (method === 'subscriptions/listen') return listenToNothing(exchange);
+    if (method === 'subscriptions/listen') {
+      return serveListen(exchange, this.introduction(introductionOf(exchange)), upstream);
+    }
     if (MODERN_ONLY.has(method)) return methodNotFound(method);
     const foreign = foreignRetry(exchange.message);
     if (foreign !== undefined) return foreign;
@@ -100,7 +102,7 @@ export class ModernClientBridge implements Bridge {
     const description = await upstream.introduce(this.introduction(introductionOf(exchange)));
     const result = discoverResultFromInitialize(description.message, {
       supportedVersions: this.servedRevisions,
-      services: { subscribe: false, listChanged: false },
+      services: { subscribe: true, listChanged: true },
     });
     return {
       kind: 'complete',
@@ -178,7 +180,13 @@ function foreignRetry(message: Message): FailedOutcome | undefined {
 }
 
 function invalidParams(text: string): FailedOutcome {
-  return { kind: 'failed', origin: 'gateway', code: INVALID_PARAMS, text: `Invalid params: ${text}`, status: 400 };
+  return {
+    kind: 'failed',
+    origin: 'gateway',
+    code: INVALID_PARAMS,
+    text: `Invalid params: ${text}`,
+    status: 400,
+  };
 }
 
 /** Answers sent before any question are ignored, and are nothing a legacy server should see. */
@@ -234,19 +242,4 @@ function translateError(outcome: FailedOutcome, method: string): FailedOutcome {
     ...(kept && { status }),
     ...(unchanged && message !== undefined && { message }),
   };
-}
-
-/**
- * A subscription is always served; what is acknowledged is what can arrive, and nothing can yet.
- * @see /specification/2026-07-28/basic/patterns/subscriptions#acknowledgment
- */
-async function listenToNothing(exchange: Exchange): Promise<Outcome> {
-  const meta = `"_meta":{${JSON.stringify(RESERVED_META.subscriptionId)}:${exchange.id}}`;
-  const ack = printNotification('notifications/subscriptions/acknowledged', `{${meta},"notifications":{}}`);
-  exchange.notify(parseMessage(ack, { maxDepth: 8 }));
-  await new Promise<void>((resolve) => {
-    if (exchange.signal.aborted) resolve();
-    else exchange.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-  return cancelled();
 }

@@ -65,7 +65,9 @@ export class UrlConsents {
       this.consents.delete(url);
       if (!accepted) continue;
       const params = JSON.stringify({ elicitationId });
-      notices.push(parseMessage(printNotification('notifications/elicitation/complete', params), { maxDepth: 8 }));
+      notices.push(
+        parseMessage(printNotification('notifications/elicitation/complete', params), { maxDepth: 8 }),
+      );
     }
     return notices;
   }

@@ -22,7 +22,11 @@ export const QUESTION_METHODS: ReadonlySet<string> = new Set([
 ]);
 
 /** The requests during which a server may ask. @see /specification/2026-07-28/basic/patterns/mrtr#supported-requests */
-export const INTERACTIVE_METHODS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+export const INTERACTIVE_METHODS: ReadonlySet<string> = new Set([
+  'tools/call',
+  'prompts/get',
+  'resources/read',
+]);
 
 /**
  * The capability a client lacks to be asked this, as JSON text of a `ClientCapabilities` object; undefined when it
@@ -118,7 +122,9 @@ export function answerProblem(method: string, answer: string): string | undefine
       return 'needs an "action" of "accept", "decline" or "cancel"';
     }
     const content = memberOf(root, 'content');
-    return content === undefined || kindOf(answer, content) === 'object' ? undefined : '"content" must be an object';
+    return content === undefined || kindOf(answer, content) === 'object'
+      ? undefined
+      : '"content" must be an object';
   }
   if (method === 'sampling/createMessage') {
     const hasText = (key: string) => stringValue(answer, memberOf(root, key)) !== undefined;

@@ -36,7 +36,7 @@ export function initializeResponse(
   }
   const result = initializeResultFromDiscover(message, {
     protocolVersion: wanted,
-    services: { subscribe: false, listChanged: false },
+    services: { subscribe: true, listChanged: true },
   });
   return { text: printResult(id, result), revision: wanted };
 }

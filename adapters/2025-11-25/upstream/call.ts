@@ -3,12 +3,14 @@ import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js
 import { CallBudget } from '../../../src/exchange/call-budget.js';
 import type { Exchange } from '../../../src/exchange/exchange.js';
 import { type FailedOutcome, type Outcome, cancelled, failure } from '../../../src/exchange/outcome.js';
+import type { Answer, Question } from '../../../src/exchange/question.js';
 import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, idKey } from '../../../src/jsonrpc/message.js';
 import { printError, printNotification, printResult } from '../../../src/jsonrpc/print.js';
+import { INTERACTIVE_METHODS } from '../../../src/translation/question.js';
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
 import { progressTokenOf, retokenRequest } from '../../../src/translation/progress.js';
 import { Backoff } from '../../../src/upstreams/backoff.js';
@@ -21,6 +23,7 @@ import {
 } from '../../../src/upstreams/response-reader.js';
 import { errorMessageIn, statusError, upstreamError } from '../../../src/upstreams/upstream-error.js';
 import { readMessages } from './incoming.js';
+import type { InteractiveCall } from './interactive-calls.js';
 import type { UpstreamSession } from './session.js';
 
 /** How long a stream may stay open behind its response, in milliseconds. */
@@ -54,6 +57,8 @@ export class LegacyCall {
   private resolve!: (end: CallEnd) => void;
   private readonly finished = new Promise<CallEnd>((resolve) => (this.resolve = resolve));
   private readonly onCancel = () => this.cancel();
+  /** How a question from outside the call reaches this call's client. */
+  private readonly interactive: InteractiveCall | undefined;
 
   constructor(
     private readonly session: UpstreamSession,
@@ -62,6 +67,9 @@ export class LegacyCall {
     this.context = session.context;
     const { callMs, callMaxMs } = this.context.config.timeouts;
     this.budget = new CallBudget(callMs, callMaxMs, () => this.expire());
+    if (session.conversation === undefined && INTERACTIVE_METHODS.has(exchange.method)) {
+      this.interactive = { ask: (question, signal) => this.ask(question, signal) };
+    }
   }
 
   /** Sends the request; resolves once, with its end. */
@@ -73,6 +81,7 @@ export class LegacyCall {
     this.exchange.signal.addEventListener('abort', this.onCancel, { once: true });
     const headers = { ...this.session.headers(this.exchange.caller), ...this.exchange.headers };
     this.sent = true;
+    if (this.interactive !== undefined) this.session.interactive.add(this.interactive);
     this.read({ method: 'POST', headers, body: this.requestText() }, (end) => this.afterPost(end));
     return this.finished;
   }
@@ -213,6 +222,8 @@ export class LegacyCall {
       if (requestId !== undefined) this.questions.get(idKey(valueText(message.text, requestId)))?.abort();
       return;
     }
+    // A session without a client of its own hears of changes on every stream, for whoever watches.
+    if (this.session.conversation === undefined) this.session.change(message);
     let relayed = message;
     if (message.method === 'notifications/progress') {
       const own = this.exchange.progressToken;
@@ -239,26 +250,30 @@ export class LegacyCall {
     const key = idKey(id);
     const abort = new AbortController();
     this.questions.set(key, abort);
-    this.budget.hold();
     let text: string;
     try {
       const params = message.params === undefined ? undefined : valueText(message.text, message.params);
-      const answers = await this.exchange.ask(
-        [{ key, method, ...(params !== undefined && { params }) }],
-        abort.signal,
-      );
-      const [answer] = answers;
-      if (answer === undefined) text = printError(id, METHOD_NOT_FOUND, 'no answer');
-      else if (answer.kind === 'result') text = printResult(id, answer.result);
+      const answer = await this.ask({ key, method, ...(params !== undefined && { params }) }, abort.signal);
+      if (answer.kind === 'result') text = printResult(id, answer.result);
       else text = `{"jsonrpc":"2.0","id":${id},"error":${answer.error}}`;
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       text = printError(id, error.code, error.message, error.data);
     } finally {
       this.questions.delete(key);
-      this.budget.release();
     }
     if (!abort.signal.aborted && !this.ended) await this.session.post(text);
+  }
+
+  private async ask(question: Question, signal: AbortSignal): Promise<Answer> {
+    this.budget.hold();
+    try {
+      const [answer] = await this.exchange.ask([question], signal);
+      if (answer === undefined) throw new GatewayError(METHOD_NOT_FOUND, 'no answer');
+      return answer;
+    } finally {
+      this.budget.release();
+    }
   }
 
   /** The client cancels: the upstream is told with the id it knows, on the session that runs the call. */
@@ -291,6 +306,7 @@ export class LegacyCall {
     this.budget.stop();
     clearTimeout(this.retryTimer);
     this.exchange.signal.removeEventListener('abort', this.onCancel);
+    if (this.interactive !== undefined) this.session.interactive.delete(this.interactive);
     for (const question of this.questions.values()) question.abort();
     if (end.kind === 'outcome' && end.outcome.kind === 'complete') this.linger();
     else this.reading?.abort();

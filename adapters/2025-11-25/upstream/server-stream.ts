@@ -2,11 +2,13 @@ import { GatewayError } from '../../../src/errors/gateway-error.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, idKey } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
-import { INTERNAL_ERROR } from '../../../src/jsonrpc/error-code.js';
 import { Backoff } from '../../../src/upstreams/backoff.js';
 import { type ReadingRequest, readResponse } from '../../../src/upstreams/response-reader.js';
 import { readMessages } from './incoming.js';
 import type { UpstreamSession } from './session.js';
+
+/** How long opening the stream may take before it counts as not offered, in milliseconds. */
+const OPEN_MS = 5000;
 
 /**
  * The standalone GET stream of an upstream session: messages that belong to no request.
@@ -21,12 +23,33 @@ export class ServerStream {
   private closed = false;
   private timer: NodeJS.Timeout | undefined;
   private readonly backoff = new Backoff(500, 30_000);
+  private begun = false;
+  private wasOpen = false;
+  private settle!: (offered: boolean) => void;
+  private readonly offered = new Promise<boolean>((resolve) => {
+    this.settle = (offered) => {
+      if (offered) this.wasOpen = true;
+      resolve(offered);
+    };
+  });
   /** Questions of the upstream that wait for the client, by the key of their id. */
   private readonly questions = new Map<string, AbortController>();
 
   constructor(private readonly session: UpstreamSession) {}
 
-  open(): void {
+  /** Opens the stream, once. Resolves when it is open, or it is clear that it will not be. */
+  open(): Promise<boolean> {
+    if (!this.begun) {
+      this.begun = true;
+      const timer = setTimeout(() => this.settle(false), OPEN_MS);
+      timer.unref();
+      void this.offered.then(() => clearTimeout(timer));
+      this.connect();
+    }
+    return this.offered;
+  }
+
+  private connect(): void {
     const { session } = this;
     if (this.closed || session.ended) return;
     const { 'content-type': _type, ...headers } = session.headers(session.caller);
@@ -36,6 +59,7 @@ export class ServerStream {
       session.context.http,
       { method: 'GET', headers },
       {
+        onStream: () => this.settle(true),
         onText: (text) => {
           this.backoff.reset();
           for (const message of readMessages(text, session.context)) this.route(message);
@@ -58,6 +82,11 @@ export class ServerStream {
         end.head.status < 500 &&
         end.head.status !== 429
       ) {
+        this.settle(false);
+        if (end.head.status === 404 && session.id !== undefined && this.wasOpen) {
+          session.onLost();
+          return;
+        }
         // 405: the upstream offers no such stream. Anything else in 4xx will not get better by asking again either.
         if (end.head.status !== 405) {
           session.context.log.info(
@@ -67,13 +96,14 @@ export class ServerStream {
         }
         return;
       }
-      this.timer = setTimeout(() => this.open(), this.backoff.next(this.retryMs));
+      this.timer = setTimeout(() => this.connect(), this.backoff.next(this.retryMs));
       this.timer.unref();
     });
   }
 
   close(): void {
     this.closed = true;
+    this.settle(false);
     clearTimeout(this.timer);
     this.reading?.abort();
     for (const question of this.questions.values()) question.abort();
@@ -85,13 +115,14 @@ export class ServerStream {
       void this.answer(message);
       return;
     }
-    if (message.kind !== 'notification' || conversation === undefined) return;
+    if (message.kind !== 'notification') return;
     if (message.method === 'notifications/cancelled') {
       const requestId = memberOf(message.params?.object, 'requestId');
       if (requestId !== undefined) this.questions.get(idKey(valueText(message.text, requestId)))?.abort();
       return;
     }
-    conversation.notify(message);
+    if (conversation === undefined) this.session.change(message);
+    else conversation.notify(message);
   }
 
   private async answer(message: Message): Promise<void> {
@@ -107,12 +138,9 @@ export class ServerStream {
     this.questions.set(key, abort);
     let answer: string;
     try {
-      if (conversation === undefined) throw new GatewayError(INTERNAL_ERROR, 'no client can be asked');
       const params = message.params === undefined ? undefined : valueText(message.text, message.params);
-      const given = await conversation.ask(
-        { key, method, ...(params !== undefined && { params }) },
-        abort.signal,
-      );
+      const question = { key, method, ...(params !== undefined && { params }) };
+      const given = await (conversation ?? this.session.interactive).ask(question, abort.signal);
       answer =
         given.kind === 'result'
           ? printResult(id, given.result)

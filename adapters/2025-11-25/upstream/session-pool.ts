@@ -3,13 +3,13 @@ import { isIP } from 'node:net';
 import type { UpstreamContext } from '../../adapter.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Introduction } from '../../../src/exchange/exchange.js';
+import { scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
 import { openSession } from './handshake.js';
 import type { UpstreamSession } from './session.js';
 
 const SWEEP_MS = 15_000;
-
-/** How long the upstream may take to hear that its sessions are over when the gateway closes, in milliseconds. */
-const GOODBYE_MS = 1000;
+/** How long closing waits for upstreams to hear that their sessions are over, in milliseconds. */
+const CLOSE_MS = 1000;
 
 /** A session lent to one exchange. */
 export interface Lease {
@@ -65,26 +65,29 @@ export class SessionPool {
     return this.sessions.get(this.keyOf(introduction));
   }
 
-  /** Forgets a session, and ends it unless the upstream no longer knows it. Nobody needs to wait for the end. */
-  drop(session: UpstreamSession, deleteUpstream: boolean): void {
-    void this.remove(session, deleteUpstream);
-  }
-
-  private async remove(session: UpstreamSession, deleteUpstream: boolean): Promise<void> {
+  /** Forgets a session the upstream no longer knows. */
+  drop(session: UpstreamSession, deleteUpstream: boolean): Promise<void> {
     if (this.sessions.get(session.key) === session) {
       this.sessions.delete(session.key);
       this.owners.delete(session.key);
     }
-    await session.end(deleteUpstream);
+    return session.end(deleteUpstream);
   }
 
   async close(): Promise<void> {
     clearInterval(this.sweeper);
     await Promise.allSettled(this.opening.values());
-    // The connections are cut next, and a DELETE that is still on its way would never arrive.
-    const ends = Promise.all([...this.sessions.values()].map((session) => this.remove(session, true)));
-    const bound = new Promise((resolve) => setTimeout(resolve, GOODBYE_MS).unref());
-    await Promise.race([ends, bound]);
+    const ended = [...this.sessions.values()].map((session) => this.drop(session, true));
+    let timer: NodeJS.Timeout | undefined;
+    const bound = new Promise<void>((resolve) => (timer = setTimeout(resolve, CLOSE_MS)));
+    await Promise.race([Promise.all(ended), bound]);
+    clearTimeout(timer);
+  }
+
+  /** The upstream forgot a session: it is of no use to anybody, and a legacy client must learn so. */
+  private lose(session: UpstreamSession): void {
+    void this.drop(session, false);
+    session.conversation?.end('the upstream no longer knows this session');
   }
 
   private lend(session: UpstreamSession, fresh: boolean, introduction: Introduction): Lease {
@@ -102,17 +105,21 @@ export class SessionPool {
         lent = false;
         session.users--;
         session.lastUsed = Date.now();
-        if (session.key.startsWith('x:') && session.users === 0) this.drop(session, true);
+        if (session.key.startsWith('x:') && session.users === 0) void this.drop(session, true);
       },
     };
   }
 
   private adopt(session: UpstreamSession, introduction: Introduction): void {
     this.sessions.set(session.key, session);
+    session.onLost = () => this.lose(session);
+    // A server may ask outside any call, and then this stream is the only way it can.
+    if (session.conversation === undefined && mayBeAsked(introduction.client.capabilities))
+      void session.openStream();
     this.owners.set(session.key, ownerOf(introduction));
     const ended = introduction.caller.conversation?.ended;
-    if (ended?.aborted === true) this.drop(session, true);
-    else ended?.addEventListener('abort', () => this.drop(session, true), { once: true });
+    if (ended?.aborted === true) void this.drop(session, true);
+    else ended?.addEventListener('abort', () => void this.drop(session, true), { once: true });
   }
 
   private keyOf(introduction: Introduction): string {
@@ -141,7 +148,7 @@ export class SessionPool {
       .filter((session) => session.users === 0 && session.conversation === undefined)
       .sort((a, b) => a.lastUsed - b.lastUsed)[0];
     if (idle !== undefined) {
-      this.drop(idle, true);
+      void this.drop(idle, true);
       return;
     }
     // The sessions of legacy clients have a cap of their own, and end with their clients.
@@ -157,10 +164,16 @@ export class SessionPool {
     const before = Date.now() - this.context.config.timeouts.upstreamSessionIdleMs;
     for (const session of [...this.sessions.values()]) {
       if (session.users === 0 && session.conversation === undefined && session.lastUsed < before) {
-        this.drop(session, true);
+        void this.drop(session, true);
       }
     }
   }
+}
+
+/** Whether the capabilities let a server ask anything. */
+function mayBeAsked(capabilities: string): boolean {
+  const { members } = scanInnerObject(capabilities, 0);
+  return members.some(({ key }) => key === 'elicitation' || key === 'sampling' || key === 'roots');
 }
 
 function ownerOf({ caller }: Introduction): string {

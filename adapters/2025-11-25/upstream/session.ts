@@ -3,9 +3,14 @@ import type { UpstreamContext } from '../../adapter.js';
 import { authorizationFor } from '../../../src/auth/upstream-authorization.js';
 import type { Caller, Conversation } from '../../../src/exchange/exchange.js';
 import type { Message } from '../../../src/jsonrpc/message.js';
+import { printRequest } from '../../../src/jsonrpc/print.js';
+import { nextId } from '../../../src/upstreams/id-source.js';
 import { readResponse } from '../../../src/upstreams/response-reader.js';
 import type { ResponseEnd } from '../../../src/upstreams/response-reader.js';
 import { withTimeout } from '../../../src/upstreams/with-timeout.js';
+import { readMessages } from './incoming.js';
+import { InteractiveCalls } from './interactive-calls.js';
+import { ResourceSubscriptions } from './resource-subscriptions.js';
 import { ServerStream } from './server-stream.js';
 
 /** How long the gateway waits for the answer to a notification, a response or a DELETE, in milliseconds. */
@@ -22,7 +27,16 @@ export class UpstreamSession {
   /** The log level last asked of the upstream for clients that state theirs on each request. */
   logLevel: string | undefined;
   ended = false;
+  /** Calls in flight during which this session's client may be asked. */
+  readonly interactive = new InteractiveCalls();
+  readonly subscriptions = new ResourceSubscriptions(this);
+  /** Resolves when the session is over, whoever ended it. */
+  readonly over: Promise<void>;
+  /** The upstream no longer knows the session. Set by whoever keeps it. */
+  onLost: () => void = () => undefined;
+  private resolveOver: () => void = () => undefined;
   private stream: ServerStream | undefined;
+  private readonly changeListeners = new Set<(change: Message) => void>();
 
   constructor(
     readonly context: UpstreamContext,
@@ -34,7 +48,9 @@ export class UpstreamSession {
     readonly initialize: Message,
     /** Whose credential background work uses; renewed by each exchange. Memory only. */
     public caller: Caller,
-  ) {}
+  ) {
+    this.over = new Promise((resolve) => (this.resolveOver = resolve));
+  }
 
   get conversation(): Conversation | undefined {
     return this.caller.conversation;
@@ -61,17 +77,48 @@ export class UpstreamSession {
     return send(this.context, 'POST', this.headers(caller), text);
   }
 
-  /** Opens the standalone stream, once. */
-  openStream(): void {
-    if (this.ended || this.stream !== undefined) return;
-    this.stream = new ServerStream(this);
-    this.stream.open();
+  /** Opens the standalone stream, once. Resolves with whether the upstream offers one. */
+  openStream(): Promise<boolean> {
+    if (this.ended) return Promise.resolve(false);
+    this.stream ??= new ServerStream(this);
+    return this.stream.open();
   }
 
-  /** Ends the session at the upstream too, unless the upstream ended it. Resolves when the upstream has answered. */
+  /** Hears of every change notification of this session, on whatever stream it comes. Returns how to stop. */
+  onChange(listener: (change: Message) => void): () => void {
+    this.changeListeners.add(listener);
+    return () => this.changeListeners.delete(listener);
+  }
+
+  /** A change notification came in. */
+  change(message: Message): void {
+    for (const listener of [...this.changeListeners]) listener(message);
+  }
+
+  /** Sends a request of the gateway's own. Resolves with the response; undefined when there was none. */
+  async request(method: string, params: string, caller: Caller = this.caller): Promise<Message | undefined> {
+    const id = nextId();
+    let response: Message | undefined;
+    const reading = readResponse(
+      this.context.http,
+      { method: 'POST', headers: this.headers(caller), body: printRequest(id, method, params) },
+      {
+        onText: (text) => {
+          response ??= readMessages(text, this.context).find((message) => message.id === id);
+        },
+      },
+      { maxBytes: this.context.config.limits.upstreamMessageBytes },
+    );
+    await withTimeout(reading, CONTROL_TIMEOUT_MS);
+    return response;
+  }
+
+  /** Ends the session, at the upstream too unless the upstream ended it. Resolves when the upstream was told. */
   async end(deleteUpstream: boolean): Promise<void> {
     if (this.ended) return;
     this.ended = true;
+    this.resolveOver();
+    this.interactive.close();
     this.stream?.close();
     if (!deleteUpstream || this.id === undefined) return;
     const { 'content-type': _type, ...headers } = this.headers(this.caller);

@@ -6,7 +6,9 @@ import type {
   Introduction,
   ServerDescription,
   UpstreamHalf,
+  Watch,
 } from '../../../src/exchange/exchange.js';
+import type { ChangeFilter } from '../../../src/exchange/change-filter.js';
 import { type Outcome, failure } from '../../../src/exchange/outcome.js';
 import { introductionOf } from '../../../src/exchange/relay.js';
 import type { Probe } from '../../../src/exchange/probe.js';
@@ -22,7 +24,7 @@ import { errorMessageIn, statusError, upstreamError } from '../../../src/upstrea
 import { LegacyCall } from './call.js';
 import { type Lease, SessionPool } from './session-pool.js';
 import type { UpstreamSession } from './session.js';
-import { offersServerStream } from './stream-offer.js';
+import { openWatch } from './watch.js';
 
 /** The gateway as a client of a legacy server. @see /specification/2025-11-25/basic/transports#streamable-http */
 export class LegacyUpstream implements UpstreamHalf {
@@ -75,7 +77,7 @@ export class LegacyUpstream implements UpstreamHalf {
           repeated = true;
           continue;
         }
-        this.pool.drop(session, false);
+        void this.pool.drop(session, false);
         if (exchange.caller.conversation !== undefined) {
           exchange.caller.conversation.end('the upstream no longer knows this session');
           return failure(
@@ -118,16 +120,21 @@ export class LegacyUpstream implements UpstreamHalf {
   }
 
   attach(from: Introduction): void {
-    this.pool.find(from)?.openStream();
+    void this.pool.find(from)?.openStream();
   }
 
-  async offersStream(from: Introduction): Promise<boolean | undefined> {
+  async offersStream(from: Introduction): Promise<boolean> {
     const lease = await this.pool.acquire(from);
     try {
-      return await offersServerStream(lease.session, this.context.config.timeouts.probeMs);
+      return await lease.session.openStream();
     } finally {
       lease.release();
     }
+  }
+
+  async watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch> {
+    const lease = await this.pool.acquire(from);
+    return openWatch(lease.session, filter, onChange, () => lease.release());
   }
 
   async close(): Promise<void> {

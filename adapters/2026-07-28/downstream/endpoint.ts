@@ -36,6 +36,8 @@ const REMOVED_METHODS: ReadonlySet<string> = new Set([
 export class ModernEndpoint implements DownstreamHalf {
   readonly era: Era = 'modern';
   private readonly parking: Parking<ModernExchange>;
+  /** Subscriptions, to be ended properly when the gateway goes. */
+  private readonly listening = new Set<ModernExchange>();
 
   constructor(private readonly context: AdapterContext) {
     const { limits, timeouts } = context.config;
@@ -77,6 +79,7 @@ export class ModernEndpoint implements DownstreamHalf {
   }
 
   async close(): Promise<void> {
+    for (const exchange of this.listening) exchange.endSubscription();
     this.parking.close();
     return Promise.resolve();
   }
@@ -112,8 +115,10 @@ export class ModernEndpoint implements DownstreamHalf {
     const leg = new Leg(message, reply, legOptions);
     const headers = { ...traceHeaders(request), ...paramHeaders(request) };
     const exchange = new ModernExchange(message, client, caller, headers, leg, this.parking);
+    if (exchange.method === 'subscriptions/listen') this.listening.add(exchange);
     void this.run(exchange, relay);
     await leg.done;
+    this.listening.delete(exchange);
   }
 
   /** The exchange outlives the response it began with, so nobody awaits it but itself. */

@@ -2,6 +2,7 @@ import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js
 import type { Caller, ClientDescription, Era, Exchange } from '../../../src/exchange/exchange.js';
 import type { Outcome } from '../../../src/exchange/outcome.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
+import { gracefulEnd } from '../../../src/exchange/listen-service.js';
 import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import type { Message, RawId } from '../../../src/jsonrpc/message.js';
@@ -94,6 +95,15 @@ export class ModernExchange implements Exchange, Parked {
     this.leg?.finish(outcome);
   }
 
+  /**
+   * Ends a subscription on the gateway's own initiative, with the result that says so.
+   * @see /specification/2026-07-28/basic/patterns/subscriptions#graceful-closure
+   */
+  endSubscription(): void {
+    this.finish(gracefulEnd(this));
+    this.abort.abort();
+  }
+
   /** Whether a request is this one again. */
   isSame(message: Message): boolean {
     this.digest ??= requestDigest(this.message);
@@ -125,7 +135,9 @@ export class ModernExchange implements Exchange, Parked {
   expire(): void {
     this.kept = [];
     this.abort.abort();
-    this.questions.rejectAll(new GatewayError(GATEWAY_CODE.questionFailed, 'the client did not come back in time'));
+    this.questions.rejectAll(
+      new GatewayError(GATEWAY_CODE.questionFailed, 'the client did not come back in time'),
+    );
   }
 
   private serve(leg: Leg): void {
@@ -157,7 +169,8 @@ export class ModernExchange implements Exchange, Parked {
 
   private async askOne(question: Question, signal: AbortSignal): Promise<Answer> {
     const { answer, withdraw } = this.questions.add(question);
-    const onWithdraw = () => withdraw(new GatewayError(GATEWAY_CODE.questionFailed, 'the question was withdrawn'));
+    const onWithdraw = () =>
+      withdraw(new GatewayError(GATEWAY_CODE.questionFailed, 'the question was withdrawn'));
     if (signal.aborted) onWithdraw();
     else signal.addEventListener('abort', onWithdraw, { once: true });
     this.gatherSoon();
@@ -177,7 +190,8 @@ export class ModernExchange implements Exchange, Parked {
   private park(): void {
     this.gather = undefined;
     const { leg } = this;
-    if (leg === undefined || this.signal.aborted || this.outcome !== undefined || this.questions.size === 0) return;
+    if (leg === undefined || this.signal.aborted || this.outcome !== undefined || this.questions.size === 0)
+      return;
     let handle: string;
     try {
       handle = this.parking.park(this);

@@ -12,7 +12,9 @@ export function inputResponsesOf(message: Message): ReadonlyMap<string, string> 
   const member = memberOf(message.params?.object, 'inputResponses');
   if (member === undefined) return new Map();
   if (kindOf(message.text, member) !== 'object') {
-    throw new GatewayError(INVALID_PARAMS, 'Invalid params: inputResponses must be an object', { status: 400 });
+    throw new GatewayError(INVALID_PARAMS, 'Invalid params: inputResponses must be an object', {
+      status: 400,
+    });
   }
   const answers = new Map<string, string>();
   for (const answer of scanInnerObject(message.text, member.start).members) {

@@ -76,7 +76,11 @@ export class Leg {
   /** Ends the response with an outcome. */
   finish(outcome: Outcome): void {
     const status = outcome.kind === 'failed' ? statusOf(outcome) : 200;
-    this.respond(responseText(this.id, outcome), status, outcome.kind === 'failed' ? outcome.headers : undefined);
+    this.respond(
+      responseText(this.id, outcome),
+      status,
+      outcome.kind === 'failed' ? outcome.headers : undefined,
+    );
   }
 
   /** Ends the response with a result given as JSON text. */

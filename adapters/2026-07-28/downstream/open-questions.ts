@@ -4,8 +4,8 @@ import { answerProblem } from '../../../src/translation/question.js';
 
 interface OpenQuestion {
   readonly question: Question;
-  resolve(answer: Answer): void;
-  reject(error: GatewayError): void;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: GatewayError) => void;
 }
 
 /** The questions of one exchange that wait for answers, each under the key the client sees. */

@@ -8,7 +8,9 @@ import type {
   Introduction,
   ServerDescription,
   UpstreamHalf,
+  Watch,
 } from '../../../src/exchange/exchange.js';
+import type { ChangeFilter } from '../../../src/exchange/change-filter.js';
 import type { Outcome } from '../../../src/exchange/outcome.js';
 import type { Probe } from '../../../src/exchange/probe.js';
 import { isRepeatable } from '../../../src/exchange/repeatable.js';
@@ -22,6 +24,7 @@ import { withTimeout } from '../../../src/upstreams/with-timeout.js';
 import { ModernCall } from './call.js';
 import { discover } from './discover.js';
 import { requestHeaders } from './headers.js';
+import { openWatch } from './watch.js';
 import { isDiscoverResult, judgeError, supportedIn } from './era-evidence.js';
 
 const UNSUPPORTED_VERSION = -32022;
@@ -126,6 +129,10 @@ export class ModernUpstream implements UpstreamHalf {
 
   offersStream(): Promise<undefined> {
     return Promise.resolve(undefined);
+  }
+
+  async watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch> {
+    return openWatch(this.context, from, filter, onChange);
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,64 @@
+import { type ChangeFilter, LIST_KINDS, type ListKind, wants } from '../../../src/exchange/change-filter.js';
+import type { Watch } from '../../../src/exchange/exchange.js';
+import { memberOf, scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
+import type { Message } from '../../../src/jsonrpc/message.js';
+import type { UpstreamSession } from './session.js';
+
+/**
+ * Watches a session for changes: its standalone stream carries them, and `resources/subscribe` asks for those of single
+ * resources. Honoured is what the server advertises and its stream can bring.
+ * @param release called once when the watch is over
+ */
+export async function openWatch(
+  session: UpstreamSession,
+  filter: ChangeFilter,
+  onChange: (change: Message) => void,
+  release: () => void,
+): Promise<Watch> {
+  const offered = offeredChanges(session.initialize);
+  const streaming = await session.openStream();
+  const lists = new Set(
+    LIST_KINDS.filter((kind) => streaming && filter.lists.has(kind) && offered.lists.has(kind)),
+  );
+  const uris = new Set<string>();
+  const honoured: ChangeFilter = { lists, uris };
+  const stop = session.onChange((change) => {
+    if (wants(honoured, change)) onChange(change);
+  });
+  if (streaming && offered.subscribe) {
+    await Promise.all(
+      [...filter.uris].map(async (uri) => {
+        if (await session.subscriptions.join(uri)) uris.add(uri);
+      }),
+    );
+  }
+  let closed = false;
+  return {
+    honoured,
+    ended: session.over,
+    close: () => {
+      if (closed) return;
+      closed = true;
+      stop();
+      for (const uri of uris) session.subscriptions.leave(uri);
+      release();
+    },
+  };
+}
+
+/** Which changes an InitializeResult advertises. */
+function offeredChanges(initialize: Message): { lists: ReadonlySet<ListKind>; subscribe: boolean } {
+  const { text, result } = initialize;
+  const capabilities = memberOf(result?.object, 'capabilities');
+  if (capabilities === undefined || text.charAt(capabilities.start) !== '{')
+    return { lists: new Set(), subscribe: false };
+  const root = scanInnerObject(text, capabilities.start, { tools: {}, prompts: {}, resources: {} });
+  const flag = (kind: ListKind, name: string) => {
+    const member = memberOf(memberOf(root, kind)?.object, name);
+    return member !== undefined && text.startsWith('true', member.start);
+  };
+  return {
+    lists: new Set(LIST_KINDS.filter((kind) => flag(kind, 'listChanged'))),
+    subscribe: flag('resources', 'subscribe'),
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * Which changes a client wants to hear of, in neither era's words.
+ * @see /specification/2026-07-28/basic/patterns/subscriptions#notification-filter
+ */
+import {
+  type ObjectScan,
+  kindOf,
+  memberOf,
+  scanInnerArray,
+  scanInnerObject,
+  stringValue,
+} from '../jsonrpc/json-scan.js';
+import { type Message, paramString } from '../jsonrpc/message.js';
+
+/** The lists that can change. */
+export const LIST_KINDS = ['tools', 'prompts', 'resources'] as const;
+export type ListKind = (typeof LIST_KINDS)[number];
+
+export interface ChangeFilter {
+  readonly lists: ReadonlySet<ListKind>;
+  /** Resources whose updates are wanted. */
+  readonly uris: ReadonlySet<string>;
+}
+
+export const NO_CHANGES: ChangeFilter = { lists: new Set(), uris: new Set() };
+
+/** The notification that tells of a changed list. */
+export function listChangedMethod(kind: ListKind): string {
+  return `notifications/${kind}/list_changed`;
+}
+
+/** What a notification tells of: a list, a resource, or nothing a subscription is about. */
+export function changeOf(message: Message): { list: ListKind } | { uri: string } | undefined {
+  if (message.method === 'notifications/resources/updated') {
+    const uri = paramString(message, 'uri');
+    return uri === undefined ? undefined : { uri };
+  }
+  const list = LIST_KINDS.find((kind) => message.method === listChangedMethod(kind));
+  return list && { list };
+}
+
+/** Whether a filter lets a change pass. A resource's update may name a part of what was subscribed to. */
+export function wants(filter: ChangeFilter, message: Message): boolean {
+  const change = changeOf(message);
+  if (change === undefined) return false;
+  if ('list' in change) return filter.lists.has(change.list);
+  if (filter.uris.has(change.uri)) return true;
+  for (const uri of filter.uris) if (change.uri.startsWith(uri)) return true;
+  return false;
+}
+
+const FILTER_MEMBERS: Readonly<Record<ListKind, string>> = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+};
+
+/** Reads the `notifications` member of a listen request or of its acknowledgment. */
+export function readFilter(message: Message): ChangeFilter {
+  const { text } = message;
+  const member = memberOf(message.params?.object, 'notifications');
+  if (member === undefined || kindOf(text, member) !== 'object') return NO_CHANGES;
+  const filter = scanInnerObject(text, member.start);
+  const lists = LIST_KINDS.filter((kind) => isTrue(text, filter, FILTER_MEMBERS[kind]));
+  const subscribed = memberOf(filter, 'resourceSubscriptions');
+  const uris =
+    subscribed !== undefined && kindOf(text, subscribed) === 'array'
+      ? scanInnerArray(text, subscribed.start).flatMap((span) => stringValue(text, span) ?? [])
+      : [];
+  return { lists: new Set(lists), uris: new Set(uris) };
+}
+
+/** Prints a filter as the `notifications` member has it. */
+export function printFilter(filter: ChangeFilter): string {
+  const members: Record<string, unknown> = {};
+  for (const kind of LIST_KINDS) if (filter.lists.has(kind)) members[FILTER_MEMBERS[kind]] = true;
+  if (filter.uris.size > 0) members['resourceSubscriptions'] = [...filter.uris];
+  return JSON.stringify(members);
+}
+
+/** Whether everything one filter wants is in another. */
+export function isWithin(inner: ChangeFilter, outer: ChangeFilter): boolean {
+  return (
+    [...inner.lists].every((kind) => outer.lists.has(kind)) &&
+    [...inner.uris].every((uri) => outer.uris.has(uri))
+  );
+}
+
+function isTrue(text: string, object: ObjectScan, key: string): boolean {
+  const member = memberOf(object, key);
+  return member !== undefined && text.startsWith('true', member.start);
+}
