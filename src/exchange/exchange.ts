@@ -121,13 +121,13 @@ export interface UpstreamHalf {
   notify(from: Introduction, message: Message): Promise<void>;
   /** Opens whatever carries messages that belong to no request, for a client with a session. */
   attach(from: Introduction): void;
-  /** Whether the upstream opens such a carrier; undefined when its era has none. @throws GatewayError */
-  offersStream(from: Introduction): Promise<boolean | undefined>;
   /**
    * Watches for changes on behalf of a client of the other era. Resolves once it is settled what can arrive.
    * @throws GatewayError
    */
   watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch>;
+  /** Whether the upstream opens such a carrier; undefined when its era has none, or when that cannot be told. */
+  offersStream(from: Introduction): Promise<boolean | undefined>;
   /** Ends everything this half holds open. */
   close(): Promise<void>;
 }

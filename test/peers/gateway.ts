@@ -1,7 +1,10 @@
 export interface RunningGateway {
   /** The gateway's MCP endpoint, e.g. `http://127.0.0.1:1234/mcp`. */
   readonly url: string;
-  close(): Promise<void>;
+  readonly port: number;
+  /** What is believed of an upstream's era; undefined while nobody has asked. */
+  verdict(upstream: string): { readonly era: 'legacy' | 'modern'; readonly evidence: string } | undefined;
+  close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /**
@@ -9,16 +12,19 @@ export interface RunningGateway {
  * gateway gets it here, so that a change of its public API touches one place.
  *
  * @param overrides members of the user configuration besides `listen` and `upstreams`
+ * @param upstream members of the upstream's configuration besides `url`
  */
 export async function startGateway(
   upstreamUrl: string,
   overrides: Record<string, unknown> = {},
+  upstream: Record<string, unknown> = {},
 ): Promise<RunningGateway> {
   const gateway = await loadGateway();
   return gateway.createGateway({
+    logging: { level: 'silent' },
     ...overrides,
     listen: { host: '127.0.0.1', port: 0 },
-    upstreams: { default: { url: upstreamUrl } },
+    upstreams: { default: { ...upstream, url: upstreamUrl } },
   });
 }
 

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { PeerLog, SeenRequest } from './peer-log.js';
 
@@ -21,6 +22,8 @@ export interface EndpointOptions {
    * silence.
    */
   readonly intercept?: (seen: SeenRequest, res: ServerResponse) => boolean | Promise<boolean>;
+  /** Key and certificate in PEM form; then the endpoint is https. */
+  readonly tls?: { readonly key: string; readonly cert: string };
 }
 
 export interface LoopbackEndpoint {
@@ -34,12 +37,14 @@ export interface LoopbackEndpoint {
 /** Starts an HTTP server on 127.0.0.1 that records every request before the peer handles it. */
 export async function openLoopbackEndpoint(options: EndpointOptions): Promise<LoopbackEndpoint> {
   const path = options.path ?? '/mcp';
-  const server = createServer((req, res) => {
+  const listener = (req: IncomingMessage, res: ServerResponse): void => {
     void serve(req, res, options, path).catch((error: unknown) => {
       if (res.headersSent) res.destroy();
       else answerError(res, 500, -32603, String(error));
     });
-  });
+  };
+  const { tls } = options;
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   // A peer must not be what ends a stream that a test keeps open for minutes.
   server.requestTimeout = 0;
   await new Promise<void>((resolve, reject) => {
@@ -48,7 +53,7 @@ export async function openLoopbackEndpoint(options: EndpointOptions): Promise<Lo
   });
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}${path}`,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}${path}`,
     port,
     dropConnections: () => server.closeAllConnections(),
     close: async () => {

@@ -10,7 +10,7 @@ import { Draft } from '../../../src/jsonrpc/draft.js';
 import { INVALID_REQUEST } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, stringValue, valueText } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, metaOf, paramString } from '../../../src/jsonrpc/message.js';
-import { printResult } from '../../../src/jsonrpc/print.js';
+import { printError, printResult } from '../../../src/jsonrpc/print.js';
 import { isLogLevel } from '../../../src/translation/log-level.js';
 import { RESERVED_META_KEYS, stripReservedMeta } from '../../../src/translation/reserved-meta.js';
 import { initializeResponse } from './initialize.js';
@@ -228,9 +228,15 @@ export class LegacyEndpoint implements DownstreamHalf {
       if (isLogLevel(level)) session.client = { ...session.client, logLevel: level };
     }
     session.register(id, exchange);
-    const onEnd = () => exchange.cancel();
+    // The streams of the session end with it, so this is the last moment to answer on one.
+    const onEnd = () => {
+      exchange.cancel();
+      const text = 'the session ended while the request was running; initialize again';
+      post.respond(id, printError(id, GATEWAY_CODE.sessionEnded, text), 404);
+    };
     session.ended.addEventListener('abort', onEnd, { once: true });
     const outcome = await relay.run(exchange);
+    if (session.ended.aborted) return;
     session.ended.removeEventListener('abort', onEnd);
     session.unregister(id, exchange);
     const status = outcome.kind === 'failed' ? statusOf(outcome.status, outcome.origin) : 200;

@@ -127,12 +127,12 @@ export class ModernUpstream implements UpstreamHalf {
     // A modern server has no stream that belongs to no request; change notifications are subscribed to.
   }
 
-  offersStream(): Promise<undefined> {
-    return Promise.resolve(undefined);
-  }
-
   async watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch> {
     return openWatch(this.context, from, filter, onChange);
+  }
+
+  offersStream(): Promise<undefined> {
+    return Promise.resolve(undefined);
   }
 
   async close(): Promise<void> {
