@@ -89,7 +89,10 @@ export const upstreamSchema = z.strictObject({
   authorization,
   headers,
   tls,
-  maxConnections: count(256, 'Connections kept to this upstream for calls. Streams have their own.'),
+  maxCalls: count(
+    4000,
+    'Requests and subscriptions in progress at this upstream at once, calls that wait for answers included. More: 503.',
+  ),
   cache: z
     .boolean()
     .default(true)
