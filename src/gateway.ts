@@ -6,19 +6,26 @@ import {
   createUpstreamHalves,
   legacyFeatures,
 } from '../adapters/registry.js';
+import { ChallengeReply } from './auth/challenge-reply.js';
 import { principalOf } from './auth/principal.js';
+import { ProtectedResource } from './auth/protected-resource.js';
 import {
   type GatewayConfig,
   type GatewayOptions,
   type UpstreamConfig,
   parseConfig,
 } from './config/config.js';
+import { authorizationFor } from './auth/upstream-authorization.js';
 import { type DemoUpstreams, startBoth } from './demo/upstreams.js';
 import { LegacyClientBridge } from './exchange/legacy-client-bridge.js';
 import { ModernClientBridge } from './exchange/modern-client-bridge.js';
 import type { Era, Introduction, UpstreamHalf } from './exchange/exchange.js';
+import { ResponseCache } from './exchange/response-cache.js';
 import { UpstreamRelay } from './exchange/relay.js';
 import { createHttpApp } from './http/app.js';
+import { MCP_PATH } from './http/endpoints.js';
+import { METADATA_PATH } from './http/metadata-endpoint.js';
+import type { HttpReply } from './http/port.js';
 import { listen } from './http/server.js';
 import { createLog } from './telemetry/log.js';
 import type { Logger } from './telemetry/logger.js';
@@ -46,6 +53,9 @@ export interface UpstreamParts {
   readonly halves: Readonly<Record<Era, UpstreamHalf>>;
   readonly eras: EraResolver;
   readonly relay: UpstreamRelay;
+  readonly resource: ProtectedResource;
+  /** The reply as this upstream's kind of authorization wants it. */
+  reply(inner: HttpReply): HttpReply;
   close(): Promise<void>;
 }
 
@@ -63,7 +73,13 @@ export function createUpstream(name: string, config: GatewayConfig, log: Logger)
   const halves = createUpstreamHalves(context);
   const rounds = { rounds: config.limits.rounds, maxMs: config.timeouts.callMaxMs };
   const bridges = {
-    legacy: new LegacyClientBridge(name, legacyFeatures, rounds, log),
+    legacy: new LegacyClientBridge(
+      name,
+      legacyFeatures,
+      rounds,
+      log,
+      upstream.cache ? new ResponseCache() : undefined,
+    ),
     modern: new ModernClientBridge(name, SERVED_REVISIONS, rounds, log),
   };
   const translate = (introduction: Introduction, era: Era): Introduction =>
@@ -74,15 +90,32 @@ export function createUpstream(name: string, config: GatewayConfig, log: Logger)
     ttlMs: config.timeouts.eraTtlMs,
     retryMs: config.timeouts.eraRetryMs,
     log,
+    sendsCredential: ({ caller }) => authorizationFor(upstream, caller) !== undefined,
   });
+  const own = ownUrls(name, config);
+  const isStatic = upstream.authorization.mode === 'static';
   return {
     halves,
     eras,
-    relay: new UpstreamRelay(name, halves, eras, bridges),
+    relay: new UpstreamRelay(name, halves, eras, bridges, upstream.maxCalls, config.limits.retryAfterSeconds),
+    resource: new ProtectedResource(http, own?.resource),
+    reply: (inner) =>
+      isStatic || own !== undefined ? new ChallengeReply(inner, own?.metadata, isStatic) : inner,
     close: async () => {
       await Promise.all([halves.legacy.close(), halves.modern.close()]);
       await http.close();
     },
+  };
+}
+
+/** The gateway's URL for an upstream and for its metadata, when it was told its public URL. */
+function ownUrls(name: string, config: GatewayConfig): { resource: string; metadata: string } | undefined {
+  if (config.publicUrl === undefined) return undefined;
+  const base = new URL(config.publicUrl);
+  const path = name === config.defaultUpstream ? MCP_PATH : `${MCP_PATH}/${name}`;
+  return {
+    resource: new URL(path, base.origin).href,
+    metadata: new URL(METADATA_PATH + path, base.origin).href,
   };
 }
 
@@ -115,7 +148,12 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
     serve: async (name, request, reply) => {
       const parts = upstreams.get(name);
       if (parts === undefined) throw new Error(`no upstream named ${name}`);
-      await endpoint.serve(request, reply, parts.relay);
+      await endpoint.serve(request, parts.reply(reply), parts.relay);
+    },
+    protectedResource: (name) => {
+      const parts = upstreams.get(name);
+      if (parts === undefined) throw new Error(`no upstream named ${name}`);
+      return parts.resource.read();
     },
   });
   const server = await listen(app, config.listen);

@@ -7,7 +7,7 @@ import { traceHeaders } from '../../../src/exchange/passed-headers.js';
 import { redraw } from '../../../src/exchange/relabel.js';
 import type { HttpReply, HttpRequest } from '../../../src/http/port.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
-import { INVALID_REQUEST } from '../../../src/jsonrpc/error-code.js';
+import { INVALID_REQUEST, METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, stringValue, valueText } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, metaOf, paramString } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
@@ -18,6 +18,13 @@ import { PostExchange } from './post-exchange.js';
 import { PostReply } from './post-reply.js';
 import type { LegacySession } from './session.js';
 import { SessionTable } from './session-table.js';
+
+/** What only the modern era has; relayed, a modern upstream would answer in words this client does not know. */
+const FOREIGN_METHODS: ReadonlySet<string> = new Set([
+  'server/discover',
+  'subscriptions/listen',
+  'tasks/update',
+]);
 
 /** The gateway as a legacy server. @see /specification/2025-11-25/basic/transports#streamable-http */
 export class LegacyEndpoint implements DownstreamHalf {
@@ -221,6 +228,10 @@ export class LegacyEndpoint implements DownstreamHalf {
     const { id, method, message } = exchange;
     if (method === 'ping') {
       post.respond(id, printResult(id, '{}'), 200);
+      return;
+    }
+    if (FOREIGN_METHODS.has(method)) {
+      post.respond(id, printError(id, METHOD_NOT_FOUND, `Method not found: ${method}`), 200);
       return;
     }
     if (method === 'logging/setLevel') {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { UpstreamContext } from '../../adapter.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
-import type { Introduction } from '../../../src/exchange/exchange.js';
+import type { Caller, Introduction } from '../../../src/exchange/exchange.js';
 import { scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
 import { openSession } from './handshake.js';
 import type { UpstreamSession } from './session.js';
@@ -126,8 +126,7 @@ export class SessionPool {
     const { caller, client } = introduction;
     if (caller.conversation !== undefined) return `c:${caller.conversation.key}`;
     const exclusive =
-      this.context.upstream.sessions === 'exclusive' ||
-      (caller.principal.anonymous && !isLoopback(caller.remoteAddress));
+      this.context.upstream.sessions === 'exclusive' || (caller.principal.anonymous && !this.isLocal(caller));
     if (exclusive) {
       this.exclusive++;
       return `x:${this.exclusive}`;
@@ -136,6 +135,15 @@ export class SessionPool {
       .update(JSON.stringify([caller.principal.key, client.clientInfo ?? '', client.capabilities]))
       .digest('base64url');
     return `s:${digest}`;
+  }
+
+  /**
+   * Whether an anonymous caller is somebody on this machine, as far as that can be told: behind a proxy everybody seems to
+   * be, so a gateway that was told of other names of its own trusts no address.
+   */
+  private isLocal(caller: Caller): boolean {
+    const { publicUrl, allowedHosts } = this.context.config;
+    return publicUrl === undefined && allowedHosts.length === 0 && isLoopback(caller.remoteAddress);
   }
 
   /** Keeps a principal below its cap: the idle session used longest ago goes; one in use never does. */

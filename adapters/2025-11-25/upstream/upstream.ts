@@ -123,18 +123,18 @@ export class LegacyUpstream implements UpstreamHalf {
     void this.pool.find(from)?.openStream();
   }
 
-  async watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch> {
-    const lease = await this.pool.acquire(from);
-    return openWatch(lease.session, filter, onChange, () => lease.release());
-  }
-
-  async offersStream(from: Introduction): Promise<boolean | undefined> {
+  async offersStream(from: Introduction): Promise<boolean> {
     const lease = await this.pool.acquire(from);
     try {
       return await lease.session.openStream();
     } finally {
       lease.release();
     }
+  }
+
+  async watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch> {
+    const lease = await this.pool.acquire(from);
+    return openWatch(lease.session, filter, onChange, () => lease.release());
   }
 
   async close(): Promise<void> {
