@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   DEMO_SERVERS,
   Endpoint,
@@ -17,6 +18,8 @@ import {
 } from './config/config.js';
 import { authorizationFor } from './auth/upstream-authorization.js';
 import { type DemoUpstreams, startBoth } from './demo/upstreams.js';
+import { Cluster } from './cluster/cluster.js';
+import { RedisLink } from './cluster/redis-link.js';
 import { LegacyClientBridge } from './exchange/legacy-client-bridge.js';
 import { ModernClientBridge } from './exchange/modern-client-bridge.js';
 import type { Era, Introduction, UpstreamHalf } from './exchange/exchange.js';
@@ -25,7 +28,7 @@ import { UpstreamRelay } from './exchange/relay.js';
 import { createHttpApp } from './http/app.js';
 import { MCP_PATH } from './http/endpoints.js';
 import { METADATA_PATH } from './http/metadata-endpoint.js';
-import type { HttpReply } from './http/port.js';
+import type { HttpReply, HttpRequest } from './http/port.js';
 import { listen } from './http/server.js';
 import { createLog } from './telemetry/log.js';
 import type { Logger } from './telemetry/logger.js';
@@ -69,7 +72,7 @@ export function createUpstream(name: string, config: GatewayConfig, log: Logger)
     connectMs: config.timeouts.connectMs,
     tls: upstream.tls,
   });
-  const context = { config, log, servedRevisions: SERVED_REVISIONS, name, upstream, http };
+  const context = { config, log, servedRevisions: SERVED_REVISIONS, instance: '', name, upstream, http };
   const halves = createUpstreamHalves(context);
   const rounds = { rounds: config.limits.rounds, maxMs: config.timeouts.callMaxMs };
   const bridges = {
@@ -129,7 +132,22 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
   const log = createLog(config.logging.level);
   const upstreams = new Map<string, UpstreamParts>();
   for (const name of Object.keys(config.upstreams)) upstreams.set(name, createUpstream(name, config, log));
-  const endpoint = new Endpoint({ config, log, servedRevisions: SERVED_REVISIONS });
+  const instance = randomBytes(9).toString('base64url');
+  const endpoint = new Endpoint({ config, log, servedRevisions: SERVED_REVISIONS, instance });
+  const serve = async (name: string, request: HttpRequest, reply: HttpReply) => {
+    const parts = upstreams.get(name);
+    if (parts === undefined) throw new Error(`no upstream named ${name}`);
+    await endpoint.serve(request, parts.reply(reply), parts.relay);
+  };
+  if (config.cluster !== undefined) {
+    const { url, prefix } = config.cluster;
+    endpoint.cluster = new Cluster(
+      instance,
+      await RedisLink.connect({ url, prefix, instance, log }),
+      serve,
+      log,
+    );
+  }
   const names = [...upstreams.keys()];
   const app = createHttpApp({
     listen: config.listen,
@@ -145,11 +163,7 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
       const principal = principalOf(head.headers['authorization']);
       return principal.anonymous ? undefined : principal.key;
     },
-    serve: async (name, request, reply) => {
-      const parts = upstreams.get(name);
-      if (parts === undefined) throw new Error(`no upstream named ${name}`);
-      await endpoint.serve(request, parts.reply(reply), parts.relay);
-    },
+    serve,
     protectedResource: (name) => {
       const parts = upstreams.get(name);
       if (parts === undefined) throw new Error(`no upstream named ${name}`);
@@ -164,6 +178,7 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
     close: async ({ graceMs = 0 } = {}) => {
       await endpoint.close();
       await server.close({ graceMs });
+      await endpoint.cluster?.close();
       await Promise.all([...upstreams.values()].map((parts) => parts.close()));
     },
   };

@@ -1,6 +1,6 @@
 import type { AdapterContext, DownstreamHalf, Incoming } from '../../adapter.js';
 import { LATEST_LEGACY, hasBatches, isLegacyRevision } from '../revisions.js';
-import { principalOf } from '../../../src/auth/principal.js';
+import { principalOfRequest } from '../../../src/auth/principal.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { ClientDescription, Era, Relay } from '../../../src/exchange/exchange.js';
 import { traceHeaders } from '../../../src/exchange/passed-headers.js';
@@ -73,10 +73,7 @@ export class LegacyEndpoint implements DownstreamHalf {
   }
 
   private sessionOf(request: HttpRequest): LegacySession | undefined {
-    return this.sessions.find(
-      request.headers['mcp-session-id'],
-      principalOf(request.headers['authorization']),
-    );
+    return this.sessions.find(request.headers['mcp-session-id'], principalOfRequest(request));
   }
 
   /** The session knows its version; a header may name another we serve, but not one nobody does. */
@@ -117,7 +114,7 @@ export class LegacyEndpoint implements DownstreamHalf {
     const authorization = request.headers['authorization'];
     const session = this.sessions.create(
       client,
-      principalOf(authorization),
+      principalOfRequest(request),
       relay.name,
       authorization,
       request.remoteAddress,
