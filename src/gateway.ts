@@ -20,6 +20,7 @@ import { type DemoUpstreams, startBoth } from './demo/upstreams.js';
 import { LegacyClientBridge } from './exchange/legacy-client-bridge.js';
 import { ModernClientBridge } from './exchange/modern-client-bridge.js';
 import type { Era, Introduction, UpstreamHalf } from './exchange/exchange.js';
+import { ResponseCache } from './exchange/response-cache.js';
 import { UpstreamRelay } from './exchange/relay.js';
 import { createHttpApp } from './http/app.js';
 import { MCP_PATH } from './http/endpoints.js';
@@ -72,7 +73,13 @@ export function createUpstream(name: string, config: GatewayConfig, log: Logger)
   const halves = createUpstreamHalves(context);
   const rounds = { rounds: config.limits.rounds, maxMs: config.timeouts.callMaxMs };
   const bridges = {
-    legacy: new LegacyClientBridge(name, legacyFeatures, rounds, log),
+    legacy: new LegacyClientBridge(
+      name,
+      legacyFeatures,
+      rounds,
+      log,
+      upstream.cache ? new ResponseCache() : undefined,
+    ),
     modern: new ModernClientBridge(name, SERVED_REVISIONS, rounds, log),
   };
   const translate = (introduction: Introduction, era: Era): Introduction =>

@@ -96,5 +96,5 @@ export const upstreamSchema = z.strictObject({
   cache: z
     .boolean()
     .default(true)
-    .describe('Cache lists and `server/discover` for as long as the upstream says they are fresh.'),
+    .describe('Cache lists for clients of the other era for as long as the upstream says they are fresh.'),
 });

@@ -38,7 +38,12 @@ export class SharedListen {
     introduction: Introduction,
     private readonly upstream: UpstreamHalf,
     private readonly log: Logger,
-    private readonly onEmpty: () => void,
+    private readonly observer: {
+      /** The last session has left. */
+      empty(): void;
+      /** A change came in, before any session hears of it. */
+      change(change: Message): void;
+    },
   ) {
     this.introduction = introduction;
   }
@@ -98,7 +103,7 @@ export class SharedListen {
     this.members.delete(conversation);
     if (this.members.size > 0) return;
     this.close();
-    this.onEmpty();
+    this.observer.empty();
   }
 
   /** What all members together want. */
@@ -147,7 +152,7 @@ export class SharedListen {
       this.cover().then(
         () => {
           this.backoff.reset();
-          for (const change of possibleChanges(lost.honoured)) this.throttle.offer(change);
+          for (const change of possibleChanges(lost.honoured)) this.take(change);
         },
         (error: unknown) => {
           this.complain(error);
@@ -156,6 +161,11 @@ export class SharedListen {
       );
     }, this.backoff.next());
     this.retryTimer.unref();
+  }
+
+  private take(change: Message): void {
+    this.observer.change(change);
+    this.throttle.offer(change);
   }
 
   private deliver(change: Message): void {
