@@ -10,6 +10,7 @@ import { ModernEndpoint } from './2026-07-28/downstream/endpoint.js';
 import { LATEST_MODERN, MODERN_REVISIONS, isModernRevision } from './2026-07-28/revisions.js';
 import { ModernUpstream } from './2026-07-28/upstream/upstream.js';
 import { GatewayError } from '../src/errors/gateway-error.js';
+import type { Activity } from '../src/exchange/activity.js';
 import type { Era, Relay, UpstreamHalf } from '../src/exchange/exchange.js';
 import type { HttpReply, HttpRequest } from '../src/http/port.js';
 import { INVALID_REQUEST } from '../src/jsonrpc/error-code.js';
@@ -59,6 +60,15 @@ export class Endpoint {
       const modern = isModernRevision(request.headers['mcp-protocol-version']);
       reply.json(status, printError(failedId ?? (modern ? undefined : 'null'), code, message, data), headers);
     }
+  }
+
+  activity(): Activity {
+    const [legacy, modern] = [this.legacy.activity(), this.modern.activity()];
+    return {
+      sessions: legacy.sessions + modern.sessions,
+      parked: legacy.parked + modern.parked,
+      questions: legacy.questions + modern.questions,
+    };
   }
 
   async close(): Promise<void> {

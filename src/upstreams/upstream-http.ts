@@ -52,6 +52,7 @@ const MAX_REDIRECTS = 3;
 export class UpstreamHttp {
   private readonly agent: Agent;
   private readonly endpoint: URL;
+  private readonly running = new Set<Running>();
 
   constructor(private readonly options: UpstreamHttpOptions) {
     this.endpoint = new URL(options.url);
@@ -74,9 +75,22 @@ export class UpstreamHttp {
 
   /** Sends a request; the listener hears of everything else. */
   request(request: UpstreamRequest, listener: ResponseListener): RunningRequest {
-    const running = new Running(this.agent, this.options.headers, this.endpoint, request, listener);
+    const running: Running = new Running(
+      this.agent,
+      this.options.headers,
+      this.endpoint,
+      request,
+      listener,
+      () => this.running.delete(running),
+    );
+    this.running.add(running);
     running.dispatch(this.endpoint, 0);
     return running;
+  }
+
+  /** Requests under way, open streams included. */
+  get inFlight(): number {
+    return this.running.size;
   }
 
   /** Cuts all connections. */
@@ -99,6 +113,7 @@ class Running implements RunningRequest, Dispatcher.DispatchHandler {
     private readonly endpoint: URL,
     private readonly request: UpstreamRequest,
     private readonly listener: ResponseListener,
+    private readonly onOver: () => void,
   ) {}
 
   dispatch(url: URL, hops: number): void {
@@ -121,6 +136,7 @@ class Running implements RunningRequest, Dispatcher.DispatchHandler {
   abort(): void {
     if (this.aborted || this.ended) return;
     this.aborted = true;
+    this.onOver();
     this.controller?.abort(new Error('aborted by the gateway'));
   }
 
@@ -172,12 +188,14 @@ class Running implements RunningRequest, Dispatcher.DispatchHandler {
       return;
     }
     this.ended = true;
+    this.onOver();
     this.listener.onEnd();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.aborted || this.ended) return;
     this.ended = true;
+    this.onOver();
     this.listener.onError(connectionError(error, this.endpoint, this.sent), this.sent);
   }
 }
