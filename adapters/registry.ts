@@ -14,6 +14,7 @@ import { ModernUpstream } from './2026-07-28/upstream/upstream.js';
 import { principalOfRequest } from '../src/auth/principal.js';
 import type { Cluster } from '../src/cluster/cluster.js';
 import { GatewayError } from '../src/errors/gateway-error.js';
+import type { Activity } from '../src/exchange/activity.js';
 import type { Era, Relay, UpstreamHalf } from '../src/exchange/exchange.js';
 import type { HttpReply, HttpRequest } from '../src/http/port.js';
 import { INVALID_REQUEST } from '../src/jsonrpc/error-code.js';
@@ -81,6 +82,15 @@ export class Endpoint {
     if (owner === undefined || !(await cluster.isElsewhere(owner))) return false;
     await cluster.forward(owner, relay.name, request, principalOfRequest(request), reply);
     return true;
+  }
+
+  activity(): Activity {
+    const [legacy, modern] = [this.legacy.activity(), this.modern.activity()];
+    return {
+      sessions: legacy.sessions + modern.sessions,
+      parked: legacy.parked + modern.parked,
+      questions: legacy.questions + modern.questions,
+    };
   }
 
   async close(): Promise<void> {

@@ -22,6 +22,7 @@ import { Cluster } from './cluster/cluster.js';
 import { RedisLink } from './cluster/redis-link.js';
 import { LegacyClientBridge } from './exchange/legacy-client-bridge.js';
 import { ModernClientBridge } from './exchange/modern-client-bridge.js';
+import type { Activity } from './exchange/activity.js';
 import type { Era, Introduction, UpstreamHalf } from './exchange/exchange.js';
 import { ResponseCache } from './exchange/response-cache.js';
 import { UpstreamRelay } from './exchange/relay.js';
@@ -40,6 +41,12 @@ import { UpstreamHttp } from './upstreams/upstream-http.js';
 export { ConfigError } from './config/config-error.js';
 export type { DemoUpstreams, EraVerdict, GatewayConfig, GatewayOptions, UpstreamConfig, UpstreamReport };
 
+/** What is under way in a gateway. */
+export interface GatewayActivity extends Activity {
+  /** Requests to upstreams, open streams included. */
+  readonly upstreamRequests: number;
+}
+
 /** A running gateway. */
 export interface Gateway {
   /** URL of the endpoint of the default upstream, such as `http://127.0.0.1:8808/mcp`. */
@@ -47,6 +54,8 @@ export interface Gateway {
   readonly port: number;
   /** What is believed of an upstream's era; undefined while nobody has asked. */
   verdict(upstream: string): EraVerdict | undefined;
+  /** What is under way just now. */
+  activity(): GatewayActivity;
   /** Stops taking requests, waits up to `graceMs` milliseconds for those in progress, then ends everything. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -59,6 +68,8 @@ export interface UpstreamParts {
   readonly resource: ProtectedResource;
   /** The reply as this upstream's kind of authorization wants it. */
   reply(inner: HttpReply): HttpReply;
+  /** Requests to the upstream under way, open streams included. */
+  readonly inFlight: number;
   close(): Promise<void>;
 }
 
@@ -104,6 +115,9 @@ export function createUpstream(name: string, config: GatewayConfig, log: Logger)
     resource: new ProtectedResource(http, own?.resource),
     reply: (inner) =>
       isStatic || own !== undefined ? new ChallengeReply(inner, own?.metadata, isStatic) : inner,
+    get inFlight() {
+      return http.inFlight;
+    },
     close: async () => {
       await Promise.all([halves.legacy.close(), halves.modern.close()]);
       await http.close();
@@ -175,6 +189,11 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
     url: `${server.url}/mcp`,
     port: server.port,
     verdict: (name) => upstreams.get(name)?.eras.verdict,
+    activity: () => {
+      let upstreamRequests = 0;
+      for (const parts of upstreams.values()) upstreamRequests += parts.inFlight;
+      return { ...endpoint.activity(), upstreamRequests };
+    },
     close: async ({ graceMs = 0 } = {}) => {
       await endpoint.close();
       await server.close({ graceMs });

@@ -25,3 +25,11 @@ export function principalOf(authorization: string | undefined): Principal {
 export function principalOfRequest(request: HttpRequest): Principal {
   return request.principal ?? principalOf(request.headers['authorization']);
 }
+
+/**
+ * Whose share a caller's sessions and waiting calls count against. Anonymous callers are told apart by their address,
+ * as far as they can be: otherwise one of them could use up the share of all.
+ */
+export function ownerOf(principal: Principal, remoteAddress: string): string {
+  return principal.anonymous ? `a:${remoteAddress}` : principal.key;
+}

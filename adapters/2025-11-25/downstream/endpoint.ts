@@ -2,6 +2,7 @@ import type { AdapterContext, DownstreamHalf, Incoming } from '../../adapter.js'
 import { LATEST_LEGACY, hasBatches, isLegacyRevision } from '../revisions.js';
 import { principalOfRequest } from '../../../src/auth/principal.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
+import type { Activity } from '../../../src/exchange/activity.js';
 import type { ClientDescription, Era, Relay } from '../../../src/exchange/exchange.js';
 import { traceHeaders } from '../../../src/exchange/passed-headers.js';
 import { redraw } from '../../../src/exchange/relabel.js';
@@ -65,6 +66,10 @@ export class LegacyEndpoint implements DownstreamHalf {
       session.end('the client ended the session');
       reply.empty(204);
     }
+  }
+
+  activity(): Activity {
+    return { sessions: this.sessions.size, parked: 0, questions: this.sessions.openQuestions };
   }
 
   async close(): Promise<void> {
@@ -205,7 +210,7 @@ export class LegacyEndpoint implements DownstreamHalf {
       incoming.batch,
       { commitMs: streamCommitMs, closeAfterMs, retryMs },
       () => {
-        for (const exchange of exchanges) exchange.cancel();
+        for (const exchange of exchanges) exchange.giveUp(abandoned());
       },
     );
     const headers = traceHeaders(request);
@@ -267,6 +272,14 @@ export class LegacyEndpoint implements DownstreamHalf {
       );
     });
   }
+}
+
+/** The client was away too long with too many calls: it must not wait for this one when it comes back. */
+function abandoned(): GatewayError {
+  return new GatewayError(
+    GATEWAY_CODE.overloaded,
+    'too many calls ran without a connection; this one was cancelled and may have run in part',
+  );
 }
 
 /**

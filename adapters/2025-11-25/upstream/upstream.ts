@@ -1,6 +1,7 @@
 import type { UpstreamContext } from '../../adapter.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type {
+  Completions,
   Era,
   Exchange,
   Introduction,
@@ -15,7 +16,7 @@ import type { Probe } from '../../../src/exchange/probe.js';
 import { isRepeatable } from '../../../src/exchange/repeatable.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { memberOf, scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
-import type { Message } from '../../../src/jsonrpc/message.js';
+import { type Message, paramString } from '../../../src/jsonrpc/message.js';
 import { printRequest } from '../../../src/jsonrpc/print.js';
 import { type LogLevel, isLogLevel, moreTalkative } from '../../../src/translation/log-level.js';
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
@@ -123,6 +124,27 @@ export class LegacyUpstream implements UpstreamHalf {
     void this.pool.find(from)?.openStream();
   }
 
+  async watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch> {
+    const lease = await this.pool.acquire(from);
+    return openWatch(lease.session, filter, onChange, () => lease.release());
+  }
+
+  hearCompletions(from: Introduction, onComplete: (elicitationId: string) => void): Completions | undefined {
+    const session = this.pool.find(from);
+    if (session === undefined) return undefined;
+    const stop = session.onChange((message) => {
+      if (message.method !== 'notifications/elicitation/complete') return;
+      const id = paramString(message, 'elicitationId');
+      if (id !== undefined) onComplete(id);
+    });
+    return {
+      get live() {
+        return session.streaming;
+      },
+      stop,
+    };
+  }
+
   async offersStream(from: Introduction): Promise<boolean> {
     const lease = await this.pool.acquire(from);
     try {
@@ -130,11 +152,6 @@ export class LegacyUpstream implements UpstreamHalf {
     } finally {
       lease.release();
     }
-  }
-
-  async watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch> {
-    const lease = await this.pool.acquire(from);
-    return openWatch(lease.session, filter, onChange, () => lease.release());
   }
 
   async close(): Promise<void> {
