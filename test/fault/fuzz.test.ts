@@ -96,7 +96,9 @@ describe.each(ERAS)('random messages in front of a %s upstream', (era) => {
     const before = await half(Math.ceil(MESSAGES / 4));
     const after = await half(Math.ceil(MESSAGES / 4));
     console.log(`fuzz: answers by status ${JSON.stringify(Object.fromEntries(statuses))}`);
-    console.log(`fuzz: heap ${(before / 1e6).toFixed(1)} MB halfway, ${(after / 1e6).toFixed(1)} MB at the end`);
+    console.log(
+      `fuzz: heap ${(before / 1e6).toFixed(1)} MB halfway, ${(after / 1e6).toFixed(1)} MB at the end`,
+    );
     expect(problems.slice(0, 5), `${problems.length} problems`).toEqual([]);
     expect(crashes).toEqual([]);
     expect(after - before).toBeLessThan(HEAP_SLACK);
@@ -108,7 +110,11 @@ describe.each(ERAS)('random messages in front of a %s upstream', (era) => {
 describe.each(CELLS)('afterwards, $cell', ({ client, upstream }) => {
   it('serves a normal call', async () => {
     const wire = await openWireClient(client, gateways.get(upstream)!.url);
-    const { status, message } = await wire.call('tools/call', { name: 'echo', arguments: { a: 1 } }, { id: 0 });
+    const { status, message } = await wire.call(
+      'tools/call',
+      { name: 'echo', arguments: { a: 1 } },
+      { id: 0 },
+    );
     expect(status).toBe(200);
     expect(message.id).toBe(0);
     expect(message.result.content).toEqual([{ type: 'text', text: 'echo' }]);
@@ -133,7 +139,11 @@ function problemOf(request: RandomRequest, end: WireEnd): string | undefined {
   if (end.kind === 'closed') return request.brokenHttp ? undefined : 'closed without an answer';
   const { status, head, body } = end;
   const stream = /\r\ncontent-type: text\/event-stream/i.test(head);
-  const texts = stream ? [...body.matchAll(/^data: (.+)$/gm)].map((match) => match[1]!) : body === '' ? [] : [body];
+  const texts = stream
+    ? [...body.matchAll(/^data: (.+)$/gm)].map((match) => match[1]!)
+    : body === ''
+      ? []
+      : [body];
   for (const text of texts) {
     let parsed: any;
     try {
@@ -150,7 +160,8 @@ function problemOf(request: RandomRequest, end: WireEnd): string | undefined {
   if (status >= 500 && texts.length === 0) return 'a 5xx without a reason';
   if (request.id !== undefined && texts.length === 1 && !stream) {
     const raw = /"id":("(?:[^"\\]|\\.)*"|[^,}]*)/.exec(texts[0]!)?.[1];
-    if (raw !== undefined && raw !== 'null' && raw !== request.id) return `answered to the id ${raw}, not ${request.id}`;
+    if (raw !== undefined && raw !== 'null' && raw !== request.id)
+      return `answered to the id ${raw}, not ${request.id}`;
   }
   return undefined;
 }

@@ -41,7 +41,16 @@ const METHODS = [
 ] as const;
 
 /** Tools the doubles know; see `fuzz.test.ts`. */
-const TOOLS = ['echo', 'stream', 'ask', 'fail', 'no such tool', '__proto__', 'a\r\nX-Evil: 1', 'ünï'] as const;
+const TOOLS = [
+  'echo',
+  'stream',
+  'ask',
+  'fail',
+  'no such tool',
+  '__proto__',
+  'a\r\nX-Evil: 1',
+  'ünï',
+] as const;
 
 const IDS = [
   '1',
@@ -76,7 +85,8 @@ export class RequestMaker {
     const { random } = this;
     this.modern = random.chance(0.5);
     const roll = random.next();
-    if (roll < 0.04) return this.withoutBody(random.pick(['GET', 'DELETE', 'PUT', 'HEAD', 'OPTIONS', 'PATCH']));
+    if (roll < 0.04)
+      return this.withoutBody(random.pick(['GET', 'DELETE', 'PUT', 'HEAD', 'OPTIONS', 'PATCH']));
     if (roll < 0.05) return this.brokenHttp();
     const message = this.message();
     const { method } = message;
@@ -93,7 +103,10 @@ export class RequestMaker {
     const payload = chunked
       ? Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')])
       : body;
-    const bytes = Buffer.concat([Buffer.from(`POST /mcp HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`), payload]);
+    const bytes = Buffer.concat([
+      Buffer.from(`POST /mcp HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`),
+      payload,
+    ]);
     return {
       bytes,
       // An empty body sent in chunks would end them early.
@@ -154,7 +167,8 @@ export class RequestMaker {
     if (kind < 0.9) {
       const right = random.chance(0.97);
       add('method', right ? JSON.stringify(method) : jsonValue(random));
-      if (random.chance(0.95)) add('params', random.chance(0.9) ? this.params(method, name) : jsonValue(random));
+      if (random.chance(0.95))
+        add('params', random.chance(0.9) ? this.params(method, name) : jsonValue(random));
     } else if (kind < 0.95) {
       add('result', jsonValue(random));
     } else if (kind < 0.99) {
@@ -183,7 +197,8 @@ export class RequestMaker {
       members.push(`"uri":${random.chance(0.95) ? JSON.stringify(`test://${name}`) : jsonValue(random)}`);
       members.push(`"arguments":${jsonValue(random)}`);
     }
-    if (this.modern || random.chance(0.3)) members.push(`"_meta":${random.chance(0.95) ? this.meta() : jsonValue(random)}`);
+    if (this.modern || random.chance(0.3))
+      members.push(`"_meta":${random.chance(0.95) ? this.meta() : jsonValue(random)}`);
     if (random.chance(0.3)) {
       members.push(`${JSON.stringify(random.pick(KEYS))}:${jsonValue(random)}`);
     }
@@ -234,7 +249,8 @@ export class RequestMaker {
       lines.push(`MCP-Protocol-Version: ${MODERN}`);
       lines.push(`Mcp-Method: ${headerValue(method)}`);
       const name = method === 'resources/read' ? `test://${message.name}` : message.name;
-      if (/^(tools\/call|prompts\/get|resources\/read)$/.test(method)) lines.push(`Mcp-Name: ${headerValue(name)}`);
+      if (/^(tools\/call|prompts\/get|resources\/read)$/.test(method))
+        lines.push(`Mcp-Name: ${headerValue(name)}`);
       if (random.chance(0.05)) drop();
     } else {
       lines.push(...this.sessionLine());
@@ -268,7 +284,9 @@ export class RequestMaker {
       case 5:
         return Buffer.from(text.replace(/\}$/, `,"x":"${'y'.repeat(random.below(100_000))}"}`));
       case 6:
-        return Buffer.from(random.pick(['', ' ', '[]', '{}', 'null', '0', '""', '[1,2]', '[[]]', '\u{feff}{}']));
+        return Buffer.from(
+          random.pick(['', ' ', '[]', '{}', 'null', '0', '""', '[1,2]', '[[]]', '\u{feff}{}']),
+        );
       case 7:
         return Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes]);
       case 8:
