@@ -238,7 +238,11 @@ export const GARBAGE: readonly Garbage[] = [
   {
     name: '599 and a status line of nonsense',
     expected: 'error',
-    script: (_q, res) => void rawly(res, 'HTTP/1.1 599 \u00fc\r\nContent-Length: 0\r\n\r\n'),
+    script: (_q, res) => {
+      rawly(res, 'HTTP/1.1 599 \u00fc\r\nContent-Length: 0\r\n\r\n');
+      // Node knows nothing of this response: the connection must not carry another request.
+      res.socket?.end();
+    },
   },
   {
     name: '307 to itself',

@@ -90,7 +90,7 @@ export class RequestMaker {
     if (roll < 0.05) return this.brokenHttp();
     const message = this.message();
     const { method } = message;
-    let body = Buffer.from(message.text);
+    let body: Buffer = Buffer.from(message.text);
     let { id } = message;
     if (random.chance(0.3)) {
       body = this.mutated(message.text);

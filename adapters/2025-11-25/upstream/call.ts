@@ -8,7 +8,7 @@ import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
-import { type Message, idKey } from '../../../src/jsonrpc/message.js';
+import { type InvalidMessageError, type Message, idKey } from '../../../src/jsonrpc/message.js';
 import { printError, printNotification, printResult } from '../../../src/jsonrpc/print.js';
 import { INTERACTIVE_METHODS } from '../../../src/translation/question.js';
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
@@ -21,7 +21,12 @@ import {
   type ResponseReader,
   readResponse,
 } from '../../../src/upstreams/response-reader.js';
-import { errorMessageIn, statusError, upstreamError } from '../../../src/upstreams/upstream-error.js';
+import {
+  errorMessageIn,
+  invalidResponse,
+  statusError,
+  upstreamError,
+} from '../../../src/upstreams/upstream-error.js';
 import { readMessages } from './incoming.js';
 import type { InteractiveCall } from './interactive-calls.js';
 import type { UpstreamSession } from './session.js';
@@ -102,7 +107,7 @@ export class LegacyCall {
         if (!this.ended) this.exchange.begin();
       },
       onText: (text) => {
-        for (const message of readMessages(text, this.context)) {
+        for (const message of readMessages(text, this.context, (error) => this.spoilt(error))) {
           if (this.ended) return;
           this.backoff.reset();
           this.budget.renew();
@@ -238,6 +243,15 @@ export class LegacyCall {
       const { reading } = this;
       this.exchange.onReady(() => reading?.resume());
     }
+  }
+
+  /** A response to this call that is no JSON-RPC: no better one will follow, so nobody should wait for it. */
+  private spoilt({ id, isResponse, message }: InvalidMessageError): void {
+    if (!isResponse || id === undefined || idKey(id) !== idKey(this.id)) return;
+    this.end({
+      kind: 'outcome',
+      outcome: failure(invalidResponse(this.context.name, this.exchange.method, message)),
+    });
   }
 
   private async answer(message: Message): Promise<void> {
