@@ -111,6 +111,8 @@ async function close(server: Server, app: HttpApp, graceMs: number): Promise<voi
   await idleWithin(app, FLUSH_MS);
   server.closeAllConnections();
   await closed;
+  // The server counts sockets down before they tell their replies.
+  await idleWithin(app, FLUSH_MS);
 }
 
 function idleWithin(app: HttpApp, milliseconds: number): Promise<void> {
