@@ -175,7 +175,6 @@ describe('Concurrency', () => {
       const slot = concurrency.enter('a', index % 2 === 0);
       slot.release();
       slot.run(REQUEST);
-      slot.release();
     }
     concurrency.enter('a', false).run(REQUEST);
     concurrency.enter('a', false).run(REQUEST);

@@ -238,6 +238,20 @@ describe('requests on one connection', () => {
     await raw.until(/0\r\n\r\nHTTP\/1\.1 200 OK[^]*\{"second":true\}$/);
   });
 
+  it('may be many at once, without a warning of a leak', async () => {
+    const app = await startApp({ serve: keepWaiting });
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): unknown => warnings.push(warning);
+    process.on('warning', onWarning);
+    const raw = await RawConnection.open(app.port);
+    const next = Array.from({ length: 30 }, () => app.nextCall());
+    raw.send(CALL.repeat(30));
+    for (const call of await Promise.all(next)) call.reply.json(200, '{"got":1}');
+    while (raw.received.split('"got"').length < 31) await once(raw.socket, 'data');
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   it('may ask for an upgrade that is not given: Java clients do on every first request', async () => {
     const app = await startApp();
     const raw = await RawConnection.open(app.port);

@@ -107,8 +107,8 @@ describe('what is no request', () => {
     const sink = (await one).reply.stream();
     pending.send(CALL);
     const { reply } = await two;
-    // Longer than all of node's bounds together, the slack of five seconds included.
-    await new Promise((resolve) => setTimeout(resolve, 6_000));
+    // Longer than all of node's bounds together, the slack of one second included.
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
     sink.send('data: late\n\n');
     reply.json(200, '{"late":true}');
     await Promise.all([stream.until(/data: late/), pending.until(/"late":true/)]);
@@ -120,7 +120,9 @@ describe('close', () => {
     const app = await startApp();
     const raw = await RawConnection.open(app.port);
     await raw.send(requestText('GET', '/mcp', [])).until(/:\n\n/);
+    const started = performance.now();
     await app.server.close({ graceMs: 5_000 });
+    expect(performance.now() - started).toBeLessThan(1_000);
     expect(await raw.all()).toMatch(/0\r\n\r\n$/);
     expect(app.app.openStreams).toBe(0);
     await expect(RawConnection.open(app.port)).rejects.toThrow(/ECONNREFUSED/);
