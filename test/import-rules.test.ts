@@ -154,7 +154,7 @@ describe('folders', () => {
     'src/sse': [],
     'src/errors': [],
     'src/translation': ['src/jsonrpc'],
-    'src/http': ['src/errors', 'src/jsonrpc'],
+    'src/http': ['src/errors', 'src/jsonrpc', 'src/auth'],
     'src/telemetry': [],
   };
 
