@@ -62,6 +62,10 @@ export class LegacyClientBridge implements Bridge {
 
   async run(exchange: Exchange, upstream: UpstreamHalf): Promise<Outcome> {
     const { method } = exchange;
+    if (this.listens.size > 0) {
+      const from = this.introduction(introductionOf(exchange));
+      this.listens.get(listenKey(from))?.renew(from);
+    }
     if (method === 'logging/setLevel') return setLevel(exchange);
     if (method === 'resources/subscribe' || method === 'resources/unsubscribe') {
       return this.subscription(exchange, upstream);
@@ -140,7 +144,7 @@ export class LegacyClientBridge implements Bridge {
 
   private listenFor(from: Introduction, upstream: UpstreamHalf): SharedListen {
     const introduction = this.introduction(from);
-    const key = `${from.caller.principal.key} ${introduction.client.capabilities}`;
+    const key = listenKey(introduction);
     let listen = this.listens.get(key);
     if (listen === undefined) {
       listen = new SharedListen(introduction, upstream, this.log, {
@@ -218,6 +222,11 @@ export class LegacyClientBridge implements Bridge {
     }
     return { kind: 'complete', message, draft };
   }
+}
+
+/** One subscription per credential and capabilities, in the upstream's words. */
+function listenKey({ caller, client }: Introduction): string {
+  return `${caller.principal.key} ${client.capabilities}`;
 }
 
 function readTraits(page: Message): ReadonlyMap<string, ToolTraits> {

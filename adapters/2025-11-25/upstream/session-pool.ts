@@ -154,19 +154,20 @@ export class SessionPool {
 
   /** Keeps a principal below its cap: the idle session used longest ago goes; one in use never does. */
   private makeRoom(introduction: Introduction): void {
+    // The sessions of legacy clients have a cap of their own and end with their clients: they neither need this room
+    // nor take it from clients without sessions, whom they would otherwise lock out.
+    if (introduction.caller.conversation !== undefined) return;
     const owner = callerKey(introduction);
     const cap = this.context.config.limits.upstreamSessionsPerPrincipal;
-    const own = [...this.sessions.values()].filter((session) => this.owners.get(session.key) === owner);
+    const own = [...this.sessions.values()].filter(
+      (session) => session.conversation === undefined && this.owners.get(session.key) === owner,
+    );
     if (own.length < cap) return;
-    const idle = own
-      .filter((session) => session.users === 0 && session.conversation === undefined)
-      .sort((a, b) => a.lastUsed - b.lastUsed)[0];
+    const idle = own.filter((session) => session.users === 0).sort((a, b) => a.lastUsed - b.lastUsed)[0];
     if (idle !== undefined) {
       void this.drop(idle, true);
       return;
     }
-    // The sessions of legacy clients have a cap of their own, and end with their clients.
-    if (introduction.caller.conversation !== undefined) return;
     throw new GatewayError(
       GATEWAY_CODE.overloaded,
       `all ${cap} upstream sessions of this caller are in use; try again later`,
