@@ -16,6 +16,8 @@ export interface AdapterContext {
   readonly log: Logger;
   /** Every revision the gateway serves, modern ones first: what a client is told it may speak. */
   readonly servedRevisions: readonly string[];
+  /** Names this run of this process among all there are and were: letters, digits, "-" and "_". */
+  readonly instance: string;
 }
 
 /** What an upstream half is given. */

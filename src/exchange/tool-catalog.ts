@@ -68,6 +68,11 @@ export class ToolCatalog {
     this.catalogs.delete(keyOf(exchange));
   }
 
+  /** Forgets everything: the tools have changed. */
+  clear(): void {
+    this.catalogs.clear();
+  }
+
   private async fetch(exchange: Exchange, upstream: UpstreamHalf): Promise<Catalog> {
     const key = keyOf(exchange);
     let fetching = this.fetching.get(key);

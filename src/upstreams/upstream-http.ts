@@ -88,6 +88,51 @@ export class UpstreamHttp {
     return running;
   }
 
+  /**
+   * Fetches a small document from the upstream's origin, without credentials and without following redirects.
+   * @param maxBytes larger documents count as absent; @param timeoutMs bound in milliseconds
+   * @returns undefined when there was no usable answer
+   */
+  document(
+    path: string,
+    maxBytes: number,
+    timeoutMs: number,
+  ): Promise<{ status: number; body: string } | undefined> {
+    return new Promise((resolve) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      let status = 0;
+      const finish = (answer: { status: number; body: string } | undefined) => {
+        clearTimeout(timer);
+        resolve(answer);
+      };
+      const request: UpstreamRequest = { method: 'GET', headers: { accept: 'application/json' } };
+      const running = new Running(
+        this.agent,
+        {},
+        this.endpoint,
+        request,
+        {
+          onHead: (head) => (status = head.status),
+          onData: (chunk) => {
+            size += chunk.length;
+            if (size <= maxBytes) chunks.push(chunk);
+          },
+          onEnd: () =>
+            finish(size > maxBytes ? undefined : { status, body: Buffer.concat(chunks).toString('utf8') }),
+          onError: () => finish(undefined),
+        },
+        () => undefined,
+      );
+      const timer = setTimeout(() => {
+        running.abort();
+        finish(undefined);
+      }, timeoutMs);
+      // No hop is left: a redirect is not followed.
+      running.dispatch(new URL(path, this.endpoint), MAX_REDIRECTS);
+    });
+  }
+
   /** Requests under way, open streams included. */
   get inFlight(): number {
     return this.running.size;

@@ -14,6 +14,7 @@ import { INTERACTIVE_METHODS } from '../../../src/translation/question.js';
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
 import { progressTokenOf, retokenRequest } from '../../../src/translation/progress.js';
 import { Backoff } from '../../../src/upstreams/backoff.js';
+import { SeenEvents } from '../../../src/sse/seen-events.js';
 import { nextId } from '../../../src/upstreams/id-source.js';
 import {
   type ReadingRequest,
@@ -46,6 +47,7 @@ export class LegacyCall implements SessionCall {
   private readonly context: UpstreamContext;
   private readonly budget: CallBudget;
   private readonly backoff = new Backoff(250, 15_000);
+  private readonly seen = new SeenEvents();
   private readonly questions = new Map<string, AbortController>();
   private reading: ReadingRequest | undefined;
   private cursor: string | undefined;
@@ -111,14 +113,18 @@ export class LegacyCall implements SessionCall {
   }
 
   private read(request: Parameters<typeof readResponse>[1], then: (end: ResponseEnd) => void): void {
+    this.seen.connect();
     const reader: ResponseReader = {
       onStream: () => {
         this.streaming = true;
         if (!this.ended) this.exchange.begin();
       },
-      onText: (text) => {
+      onText: (text, id) => {
+        const repeated = this.seen.repeats(id);
         for (const message of readMessages(text, this.context)) {
           if (this.ended) return;
+          // A response is taken whatever its event id: there is one only, and without it the call would never end.
+          if (repeated && message.method !== undefined) continue;
           this.backoff.reset();
           this.budget.renew();
           this.route(message);
@@ -178,9 +184,7 @@ export class LegacyCall implements SessionCall {
   private refused(end: Extract<ResponseEnd, { kind: 'status' }>): CallEnd {
     const message = errorMessageIn(end.body, this.context.config.limits.jsonDepth);
     const error = message === undefined ? undefined : upstreamError(message, end.head);
-    if (this.session.id !== undefined && isLostSession(end.head.status, error, message)) {
-      return { kind: 'sessionLost' };
-    }
+    if (this.session.isLost(end)) return { kind: 'sessionLost' };
     if (error !== undefined) return { kind: 'outcome', outcome: error };
     return { kind: 'outcome', outcome: failure(statusError(end.head, this.context.name)) };
   }
@@ -199,6 +203,8 @@ export class LegacyCall implements SessionCall {
           end.head.status !== 429
         ) {
           this.end(this.noResponse(true));
+          // Whether the session is gone or only this stream, the next request need not be the one to find out.
+          if (end.head.status === 404) void this.session.check();
         } else {
           this.resumeLater();
         }
@@ -280,7 +286,12 @@ export class LegacyCall implements SessionCall {
     const withdrawn = !this.questions.delete(key);
     if (withdrawn || this.session.ended) return;
     await this.told;
-    await this.session.post(text);
+    const end = await this.session.post(text);
+    // The call waits for an answer that its session can no longer take.
+    if (end.kind === 'status' && this.session.isLost(end)) {
+      this.end(this.noResponse(true));
+      this.session.onLost();
+    }
   }
 
   private withdraw(key: string): void {
@@ -346,18 +357,4 @@ export class LegacyCall implements SessionCall {
     timer.unref();
     void reading.done.then(() => clearTimeout(timer));
   }
-}
-
-/**
- * Whether a refusal says that the session is gone. 404 does, unless its body says that the method is unknown; so does
- * the 400 with which servers that lost their memory answer a session id they have never seen, which names no request.
- * @see /specification/2025-11-25/basic/transports#session-management
- */
-function isLostSession(
-  status: number,
-  error: FailedOutcome | undefined,
-  message: Message | undefined,
-): boolean {
-  if (status === 404) return error?.code !== METHOD_NOT_FOUND;
-  return status === 400 && error !== undefined && message?.id === undefined && /session/i.test(error.text);
 }

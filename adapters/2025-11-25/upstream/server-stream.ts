@@ -5,6 +5,7 @@ import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, idKey } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
 import { QUESTION_METHODS, missingCapability } from '../../../src/translation/question.js';
+import { SeenEvents } from '../../../src/sse/seen-events.js';
 import { Backoff } from '../../../src/upstreams/backoff.js';
 import { type ReadingRequest, readResponse } from '../../../src/upstreams/response-reader.js';
 import { readMessages } from './incoming.js';
@@ -27,9 +28,11 @@ export class ServerStream {
   private closed = false;
   private timer: NodeJS.Timeout | undefined;
   private readonly backoff = new Backoff(500, 30_000);
+  private readonly seen = new SeenEvents();
+  /** The upstream refused it, in words that do not say that it has none. */
+  refused = false;
   private begun = false;
   private wasOpen = false;
-  private refused = false;
   private settle!: (offered: boolean) => void;
   private readonly offered = new Promise<boolean>((resolve) => {
     this.settle = (offered) => {
@@ -65,13 +68,20 @@ export class ServerStream {
     const { 'content-type': _type, ...headers } = session.headers(session.caller);
     headers['accept'] = 'text/event-stream';
     if (this.cursor !== undefined) headers['last-event-id'] = this.cursor;
+    this.seen.connect();
+    // Without an id to resume from, what came since the last connection cannot be had any more.
+    const gap = this.wasOpen && this.cursor === undefined;
     const reading = readResponse(
       session.context.http,
       { method: 'GET', headers },
       {
-        onStream: () => this.settle(true),
-        onText: (text) => {
+        onStream: () => {
+          this.settle(true);
+          if (gap) session.gap();
+        },
+        onText: (text, id) => {
           this.backoff.reset();
+          if (this.seen.repeats(id)) return;
           for (const message of readMessages(text, session.context)) this.route(message);
         },
         onCursor: (id) => {
@@ -92,24 +102,37 @@ export class ServerStream {
         end.head.status < 500 &&
         end.head.status !== 429
       ) {
-        this.refused = true;
-        this.settle(false);
-        if (end.head.status === 404 && session.id !== undefined && this.wasOpen) {
-          session.onLost();
+        const { status } = end.head;
+        if (status === 404 && session.id !== undefined) {
+          // Some servers answer 404 where they offer no stream; others, when the session is gone.
+          this.refused = true;
+          void session.check().then(() => this.settle(false));
           return;
         }
+        if (status !== 405 && status !== 401 && status !== 403 && this.cursor !== undefined) {
+          // An id the upstream no longer knows: a new stream, then.
+          this.cursor = undefined;
+          this.connectLater();
+          return;
+        }
+        this.refused = status !== 405;
+        this.settle(false);
         // 405: the upstream offers no such stream. Anything else in 4xx will not get better by asking again either.
-        if (end.head.status !== 405) {
+        if (this.refused) {
           session.context.log.info(
-            { upstream: session.context.name, status: end.head.status },
+            { upstream: session.context.name, status },
             'the upstream refused its standalone stream',
           );
         }
         return;
       }
-      this.timer = setTimeout(() => this.connect(), this.backoff.next(this.retryMs));
-      this.timer.unref();
+      this.connectLater();
     });
+  }
+
+  private connectLater(): void {
+    this.timer = setTimeout(() => this.connect(), this.backoff.next(this.retryMs));
+    this.timer.unref();
   }
 
   close(): void {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { UpstreamContext } from '../../adapter.js';
 import { ownerOf } from '../../../src/auth/principal.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
-import type { Introduction } from '../../../src/exchange/exchange.js';
+import type { Caller, Introduction } from '../../../src/exchange/exchange.js';
 import { scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
 import { openSession } from './handshake.js';
 import type { UpstreamSession } from './session.js';
@@ -132,8 +132,7 @@ export class SessionPool {
     const { caller, client } = introduction;
     if (caller.conversation !== undefined) return `c:${caller.conversation.key}`;
     const exclusive =
-      this.context.upstream.sessions === 'exclusive' ||
-      (caller.principal.anonymous && !isLoopback(caller.remoteAddress));
+      this.context.upstream.sessions === 'exclusive' || (caller.principal.anonymous && !this.isLocal(caller));
     if (exclusive) {
       this.exclusive++;
       return `x:${this.exclusive}`;
@@ -144,21 +143,30 @@ export class SessionPool {
     return `s:${digest}`;
   }
 
+  /**
+   * Whether an anonymous caller is somebody on this machine, as far as that can be told: behind a proxy everybody seems to
+   * be, so a gateway that was told of other names of its own trusts no address.
+   */
+  private isLocal(caller: Caller): boolean {
+    const { publicUrl, allowedHosts } = this.context.config;
+    return publicUrl === undefined && allowedHosts.length === 0 && isLoopback(caller.remoteAddress);
+  }
+
   /** Keeps a principal below its cap: the idle session used longest ago goes; one in use never does. */
   private makeRoom(introduction: Introduction): void {
+    // The sessions of legacy clients have a cap of their own, and end with their clients.
+    if (introduction.caller.conversation !== undefined) return;
     const owner = callerKey(introduction);
     const cap = this.context.config.limits.upstreamSessionsPerPrincipal;
-    const own = [...this.sessions.values()].filter((session) => this.owners.get(session.key) === owner);
+    const own = [...this.sessions.values()].filter(
+      (session) => session.conversation === undefined && this.owners.get(session.key) === owner,
+    );
     if (own.length < cap) return;
-    const idle = own
-      .filter((session) => session.users === 0 && session.conversation === undefined)
-      .sort((a, b) => a.lastUsed - b.lastUsed)[0];
+    const idle = own.filter((session) => session.users === 0).sort((a, b) => a.lastUsed - b.lastUsed)[0];
     if (idle !== undefined) {
       void this.drop(idle, true);
       return;
     }
-    // The sessions of legacy clients have a cap of their own, and end with their clients.
-    if (introduction.caller.conversation !== undefined) return;
     throw new GatewayError(
       GATEWAY_CODE.overloaded,
       `all ${cap} upstream sessions of this caller are in use; try again later`,

@@ -2,11 +2,14 @@ import { hasVersionHeader } from '../revisions.js';
 import type { UpstreamContext } from '../../adapter.js';
 import { authorizationFor } from '../../../src/auth/upstream-authorization.js';
 import type { Caller, Conversation } from '../../../src/exchange/exchange.js';
+import type { FailedOutcome } from '../../../src/exchange/outcome.js';
+import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import type { Message } from '../../../src/jsonrpc/message.js';
 import { printNotification, printRequest } from '../../../src/jsonrpc/print.js';
 import { nextId } from '../../../src/upstreams/id-source.js';
 import { readResponse } from '../../../src/upstreams/response-reader.js';
 import type { ResponseEnd } from '../../../src/upstreams/response-reader.js';
+import { errorMessageIn, upstreamError } from '../../../src/upstreams/upstream-error.js';
 import { withTimeout } from '../../../src/upstreams/with-timeout.js';
 import { readMessages } from './incoming.js';
 import { InteractiveCalls } from './interactive-calls.js';
@@ -47,6 +50,7 @@ export class UpstreamSession {
   onLost: () => void = () => undefined;
   private resolveOver: () => void = () => undefined;
   private stream: ServerStream | undefined;
+  private readonly gapListeners = new Set<() => void>();
   private readonly changeListeners = new Set<(change: Message) => void>();
 
   constructor(
@@ -97,6 +101,8 @@ export class UpstreamSession {
   /** Opens the standalone stream, once. Resolves with whether the upstream offers one. */
   openStream(): Promise<boolean> {
     if (this.ended) return Promise.resolve(false);
+    // What was refused, perhaps for a credential that ran out, is asked for anew by whoever wants it next.
+    if (this.stream?.refused === true) this.stream = undefined;
     this.stream ??= new ServerStream(this);
     return this.stream.open();
   }
@@ -119,6 +125,22 @@ export class UpstreamSession {
     for (const listener of [...this.changeListeners]) listener(message);
   }
 
+  /** Calls back whenever changes may have gone by unheard. Returns how to stop. */
+  onGap(listener: () => void): () => void {
+    this.gapListeners.add(listener);
+    return () => this.gapListeners.delete(listener);
+  }
+
+  /** The standalone stream broke, and what came meanwhile cannot be had any more. */
+  gap(): void {
+    for (const listener of [...this.gapListeners]) listener();
+  }
+
+  /** Asks the upstream whether it still knows the session: a 404 to something else may mean other things. */
+  async check(): Promise<void> {
+    await this.request('ping', '{}');
+  }
+
   /** Sends a request of the gateway's own. Resolves with the response; undefined when there was none. */
   async request(method: string, params: string, caller: Caller = this.caller): Promise<Message | undefined> {
     const id = nextId();
@@ -133,8 +155,17 @@ export class UpstreamSession {
       },
       { maxBytes: this.context.config.limits.upstreamMessageBytes },
     );
-    await withTimeout(reading, CONTROL_TIMEOUT_MS);
+    const end = await withTimeout(reading, CONTROL_TIMEOUT_MS);
+    if (end.kind === 'status' && this.isLost(end)) this.onLost();
     return response;
+  }
+
+  /** Whether a refusal says that the upstream no longer knows this session. */
+  isLost(end: Extract<ResponseEnd, { kind: 'status' }>): boolean {
+    if (this.id === undefined) return false;
+    const message = errorMessageIn(end.body, this.context.config.limits.jsonDepth);
+    const error = message === undefined ? undefined : upstreamError(message, end.head);
+    return isLostSession(end.head.status, error, message);
   }
 
   /** Ends the session, at the upstream too unless the upstream ended it. Resolves when the upstream was told. */
@@ -152,6 +183,20 @@ export class UpstreamSession {
       this.context.log.debug({ upstream: this.context.name }, 'DELETE of an upstream session failed');
     }
   }
+}
+
+/**
+ * Whether a refusal says that the session is gone. 404 does, unless its body says that the method is unknown; so does
+ * the 400 with which servers that lost their memory answer a session id they have never seen, which names no request.
+ * @see /specification/2025-11-25/basic/transports#session-management
+ */
+function isLostSession(
+  status: number,
+  error: FailedOutcome | undefined,
+  message: Message | undefined,
+): boolean {
+  if (status === 404) return error?.code !== METHOD_NOT_FOUND;
+  return status === 400 && error !== undefined && message?.id === undefined && /session/i.test(error.text);
 }
 
 async function send(

@@ -60,7 +60,8 @@ export class LegacyUpstream implements UpstreamHalf {
 
   async run(exchange: Exchange): Promise<Outcome> {
     let repeated = false;
-    for (let attempt = 0; ; attempt++) {
+    let reopened = false;
+    for (;;) {
       let lease: Lease;
       try {
         lease = await this.pool.acquire(introductionOf(exchange));
@@ -87,7 +88,7 @@ export class LegacyUpstream implements UpstreamHalf {
             }),
           );
         }
-        if (attempt > 0) {
+        if (reopened) {
           return failure(
             new GatewayError(
               GATEWAY_CODE.upstreamProtocol,
@@ -96,6 +97,7 @@ export class LegacyUpstream implements UpstreamHalf {
             ),
           );
         }
+        reopened = true;
       } finally {
         lease.release();
       }
@@ -125,8 +127,13 @@ export class LegacyUpstream implements UpstreamHalf {
   }
 
   async watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch> {
-    const lease = await this.pool.acquire(from);
-    return openWatch(lease.session, filter, onChange, () => lease.release());
+    for (let attempt = 0; ; attempt++) {
+      const lease = await this.pool.acquire(from);
+      const watch = await openWatch(lease.session, filter, onChange, () => lease.release());
+      // The upstream may have forgotten the session long before somebody wanted to watch it.
+      if (!lease.session.ended || attempt > 0) return watch;
+      watch.close();
+    }
   }
 
   hearCompletions(from: Introduction, onComplete: (elicitationId: string) => void): Completions | undefined {
@@ -145,7 +152,7 @@ export class LegacyUpstream implements UpstreamHalf {
     };
   }
 
-  async offersStream(from: Introduction): Promise<boolean | undefined> {
+  async offersStream(from: Introduction): Promise<boolean> {
     const lease = await this.pool.acquire(from);
     try {
       return await lease.session.openStream();

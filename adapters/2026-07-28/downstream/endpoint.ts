@@ -1,5 +1,5 @@
 import type { AdapterContext, DownstreamHalf, Incoming } from '../../adapter.js';
-import { principalOf } from '../../../src/auth/principal.js';
+import { principalOfRequest } from '../../../src/auth/principal.js';
 import { GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Activity } from '../../../src/exchange/activity.js';
 import type { Caller, Era, Relay } from '../../../src/exchange/exchange.js';
@@ -42,7 +42,7 @@ export class ModernEndpoint implements DownstreamHalf {
 
   constructor(private readonly context: AdapterContext) {
     const { limits, timeouts } = context.config;
-    this.parking = new Parking({
+    this.parking = new Parking(context.instance, {
       parkMs: timeouts.parkMs,
       perPrincipal: limits.parkedPerPrincipal,
       bytesPerPrincipal: limits.parkedBytesPerPrincipal,
@@ -63,7 +63,7 @@ export class ModernEndpoint implements DownstreamHalf {
     }
     const authorization = request.headers['authorization'];
     const caller: Caller = {
-      principal: principalOf(authorization),
+      principal: principalOfRequest(request),
       remoteAddress: request.remoteAddress,
       ...(authorization !== undefined && { authorization }),
     };

@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 
+const HANDLE = 'gangway.';
+
+/** The instance a `requestState` was made by, if it is a handle of this kind of gateway. */
+export function handleOwner(state: string): string | undefined {
+  return state.startsWith(HANDLE) ? state.slice(HANDLE.length).split('.', 1)[0] : undefined;
+}
+
 /** An exchange that waits for its client to come back. */
 export interface Parked {
   readonly principalKey: string;
@@ -40,11 +47,17 @@ interface Share {
  */
 export class Parking<T extends Parked> {
   /** Names this run of this gateway: a handle of another is told apart from a server's own state by it. */
-  private readonly prefix = `gangway.${randomBytes(6).toString('base64url')}.`;
+  private readonly prefix: string;
   private readonly places = new Map<string, Place<T>>();
   private readonly shares = new Map<string, Share>();
 
-  constructor(private readonly limits: ParkingLimits) {}
+  /** @param instance names this run of this process among all there are and were */
+  constructor(
+    instance: string,
+    private readonly limits: ParkingLimits,
+  ) {
+    this.prefix = `${HANDLE}${instance}.`;
+  }
 
   get size(): number {
     return this.places.size;
