@@ -8,7 +8,7 @@ import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
-import { type Message, idKey } from '../../../src/jsonrpc/message.js';
+import { type InvalidMessageError, type Message, idKey } from '../../../src/jsonrpc/message.js';
 import { printError, printNotification, printResult } from '../../../src/jsonrpc/print.js';
 import { INTERACTIVE_METHODS } from '../../../src/translation/question.js';
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
@@ -22,7 +22,12 @@ import {
   type ResponseReader,
   readResponse,
 } from '../../../src/upstreams/response-reader.js';
-import { errorMessageIn, statusError, upstreamError } from '../../../src/upstreams/upstream-error.js';
+import {
+  errorMessageIn,
+  invalidResponse,
+  statusError,
+  upstreamError,
+} from '../../../src/upstreams/upstream-error.js';
 import { readMessages } from './incoming.js';
 import type { InteractiveCall } from './interactive-calls.js';
 import type { SessionCall, UpstreamSession } from './session.js';
@@ -121,7 +126,7 @@ export class LegacyCall implements SessionCall {
       },
       onText: (text, id) => {
         const repeated = this.seen.repeats(id);
-        for (const message of readMessages(text, this.context)) {
+        for (const message of readMessages(text, this.context, (error) => this.spoilt(error))) {
           if (this.ended) return;
           // A response is taken whatever its event id: there is one only, and without it the call would never end.
           if (repeated && message.method !== undefined) continue;
@@ -259,6 +264,15 @@ export class LegacyCall implements SessionCall {
       const { reading } = this;
       this.exchange.onReady(() => reading?.resume());
     }
+  }
+
+  /** A response to this call that is no JSON-RPC: no better one will follow, so nobody should wait for it. */
+  private spoilt({ id, isResponse, message }: InvalidMessageError): void {
+    if (!isResponse || id === undefined || idKey(id) !== idKey(this.id)) return;
+    this.end({
+      kind: 'outcome',
+      outcome: failure(invalidResponse(this.context.name, this.exchange.method, message)),
+    });
   }
 
   private async answer(message: Message): Promise<void> {

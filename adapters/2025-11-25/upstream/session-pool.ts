@@ -154,7 +154,8 @@ export class SessionPool {
 
   /** Keeps a principal below its cap: the idle session used longest ago goes; one in use never does. */
   private makeRoom(introduction: Introduction): void {
-    // The sessions of legacy clients have a cap of their own, and end with their clients.
+    // The sessions of legacy clients have a cap of their own and end with their clients: they neither need this room
+    // nor take it from clients without sessions, whom they would otherwise lock out.
     if (introduction.caller.conversation !== undefined) return;
     const owner = callerKey(introduction);
     const cap = this.context.config.limits.upstreamSessionsPerPrincipal;
