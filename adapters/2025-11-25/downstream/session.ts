@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { AdapterContext } from '../../adapter.js';
 import { NO_OFFER, type OfferedChanges } from '../offered-changes.js';
 import { hasPriming } from '../revisions.js';
@@ -74,6 +75,8 @@ export class LegacySession implements Conversation {
     attached: (stream: StreamLog) => void,
   ) {
     this.id = `${origin.context.instance}.${randomBytes(24).toString('base64url')}`;
+    // Every running request listens for the end of its session.
+    setMaxListeners(0, this.life.signal);
     lastKey++;
     this.key = String(lastKey);
     this.client = origin.client;
