@@ -15,12 +15,14 @@ import { INTERACTIVE_METHODS } from '../translation/question.js';
 import { modernResultToLegacy, resultTypeOf } from '../translation/result.js';
 import { structuredContentToLegacy } from '../translation/structured-content.js';
 import { modernToolsToLegacy } from '../translation/tools-list.js';
+import { changeOf } from './change-filter.js';
 import { deriveExchange } from './derive.js';
 import { eachTool } from './each-tool.js';
 import type { ClientDescription, Exchange, Introduction, UpstreamHalf } from './exchange.js';
 import { type RoundLimits, runWithQuestions } from './input-rounds.js';
 import { IncreasingProgress } from './increasing-progress.js';
 import { type CompleteOutcome, type FailedOutcome, type Outcome, failure } from './outcome.js';
+import type { ResponseCache } from './response-cache.js';
 import { type Bridge, introductionOf } from './relay.js';
 import { SharedListen } from './shared-listen.js';
 import { ToolCatalog, type ToolTraits } from './tool-catalog.js';
@@ -48,6 +50,8 @@ export class LegacyClientBridge implements Bridge {
     private readonly features: (revision: string) => LegacyFeatures,
     private readonly limits: RoundLimits,
     private readonly log: Logger,
+    /** Undefined: nothing is cached. */
+    private readonly cache: ResponseCache | undefined,
   ) {
     this.tools = new ToolCatalog(readTraits);
   }
@@ -72,8 +76,11 @@ export class LegacyClientBridge implements Bridge {
       client: this.client(exchange.client),
       notify: (message) => !progress.passes(message) || exchange.notify(message),
     });
-    if (!INTERACTIVE_METHODS.has(method))
-      return this.translate(await upstream.run(translated), translated, undefined);
+    if (!INTERACTIVE_METHODS.has(method)) {
+      const fetch = () => upstream.run(translated);
+      const fetched = this.cache === undefined ? await fetch() : await this.cache.serve(translated, fetch);
+      return this.translate(fetched, translated, undefined);
+    }
     let traits: ToolTraits | undefined;
     const run =
       method === 'tools/call'
@@ -140,10 +147,21 @@ export class LegacyClientBridge implements Bridge {
     const key = listenKey(introduction);
     let listen = this.listens.get(key);
     if (listen === undefined) {
-      listen = new SharedListen(introduction, upstream, this.log, () => this.listens.delete(key));
+      listen = new SharedListen(introduction, upstream, this.log, {
+        empty: () => this.listens.delete(key),
+        change: (change) => this.forget(change),
+      });
       this.listens.set(key, listen);
     }
     return listen;
+  }
+
+  /** What was learnt of a list is worth nothing once it has changed. */
+  private forget(change: Message): void {
+    const what = changeOf(change);
+    if (what === undefined || !('list' in what)) return;
+    this.cache?.invalidate(what.list);
+    if (what.list === 'tools') this.tools.clear();
   }
 
   private client(client: ClientDescription): ClientDescription {

@@ -44,7 +44,12 @@ export class SharedListen {
     introduction: Introduction,
     private readonly upstream: UpstreamHalf,
     private readonly log: Logger,
-    private readonly onEmpty: () => void,
+    private readonly observer: {
+      /** The last session has left. */
+      empty(): void;
+      /** A change came in, before any session hears of it. */
+      change(change: Message): void;
+    },
   ) {
     this.introduction = introduction;
   }
@@ -124,7 +129,7 @@ export class SharedListen {
       return;
     }
     this.close();
-    this.onEmpty();
+    this.observer.empty();
   }
 
   private closeIfUnwanted(): void {
@@ -160,7 +165,7 @@ export class SharedListen {
   private async open(wanted: ChangeFilter): Promise<ChangeFilter> {
     const watch = await this.upstream.watch(this.introduction, wanted, (change) => {
       this.backoff.reset();
-      this.throttle.offer(change);
+      this.take(change);
     });
     if (this.closed || isNothing(this.wanted())) {
       watch.close();
@@ -175,7 +180,7 @@ export class SharedListen {
     old?.close();
     const { missed } = this;
     this.missed = undefined;
-    if (missed !== undefined) for (const change of possibleChanges(missed)) this.throttle.offer(change);
+    if (missed !== undefined) for (const change of possibleChanges(missed)) this.take(change);
     void watch.ended.then(() => {
       if (this.watch === watch) this.onLost(watch);
     });
@@ -207,6 +212,12 @@ export class SharedListen {
     this.log.warn({ problem }, 'a subscription to changes could not be opened');
     // A server that refuses subscriptions from the first goes on refusing; one that had served one may again.
     if (this.watch === undefined && (this.missed !== undefined || mayPass(error))) this.reopenLater();
+  }
+
+  /** What was cached is stale before anybody can ask because of the notification. */
+  private take(change: Message): void {
+    this.observer.change(change);
+    this.throttle.offer(change);
   }
 
   private deliver(change: Message): void {

@@ -21,6 +21,12 @@ import { QuestionDesk } from './question-desk.js';
 
 let lastKey = 0;
 
+/** The instance a session id was made by. */
+export function sessionOwner(id: string): string | undefined {
+  const dot = id.indexOf('.');
+  return dot === -1 ? undefined : id.slice(0, dot);
+}
+
 /** A running request of the session, as far as the session can act on it. */
 export interface RunningRequest {
   /** The client cancelled it. */
@@ -44,8 +50,8 @@ export interface SessionOrigin {
  * @see /specification/2025-11-25/basic/transports#session-management
  */
 export class LegacySession implements Conversation {
-  /** The secret the client shows: 192 random bits, visible ASCII. */
-  readonly id = randomBytes(24).toString('base64url');
+  /** The secret the client shows: the instance that holds the session, which is none, and 192 random bits. */
+  readonly id: string;
   readonly key: string;
   readonly createdAt = Date.now();
   lastSeen = Date.now();
@@ -67,6 +73,7 @@ export class LegacySession implements Conversation {
     detached: (stream: StreamLog) => void,
     attached: (stream: StreamLog) => void,
   ) {
+    this.id = `${origin.context.instance}.${randomBytes(24).toString('base64url')}`;
     lastKey++;
     this.key = String(lastKey);
     this.client = origin.client;

@@ -1,11 +1,15 @@
 import { GatewayError } from '../../../src/errors/gateway-error.js';
+import type { Question } from '../../../src/exchange/question.js';
+import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, idKey } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
+import { QUESTION_METHODS, missingCapability } from '../../../src/translation/question.js';
 import { SeenEvents } from '../../../src/sse/seen-events.js';
 import { Backoff } from '../../../src/upstreams/backoff.js';
 import { type ReadingRequest, readResponse } from '../../../src/upstreams/response-reader.js';
 import { readMessages } from './incoming.js';
+import type { InteractiveCalls } from './interactive-calls.js';
 import type { UpstreamSession } from './session.js';
 
 /** How long opening the stream may take before it counts as not offered, in milliseconds. */
@@ -51,6 +55,11 @@ export class ServerStream {
       this.connect();
     }
     return this.offered;
+  }
+
+  /** Whether the upstream opened the stream, and has not refused to since. */
+  get offers(): boolean {
+    return this.wasOpen && !this.closed && !this.refused;
   }
 
   private connect(): void {
@@ -150,6 +159,19 @@ export class ServerStream {
     else conversation.notify(message);
   }
 
+  /**
+   * The calls of a client without a session, one of which may take the question. What this client never declared is
+   * refused at once: no innocent call must pay for it.
+   * @throws GatewayError
+   */
+  private interactiveCalls({ method, params }: Question): InteractiveCalls {
+    const { capabilities, interactive } = this.session;
+    if (!QUESTION_METHODS.has(method) || missingCapability(capabilities, method, params) !== undefined) {
+      throw new GatewayError(METHOD_NOT_FOUND, `the client did not declare what ${method} needs`);
+    }
+    return interactive;
+  }
+
   private async answer(message: Message): Promise<void> {
     const id = message.id ?? 'null';
     const method = message.method ?? '';
@@ -165,7 +187,8 @@ export class ServerStream {
     try {
       const params = message.params === undefined ? undefined : valueText(message.text, message.params);
       const question = { key, method, ...(params !== undefined && { params }) };
-      const given = await (conversation ?? this.session.interactive).ask(question, abort.signal);
+      const client = conversation ?? this.interactiveCalls(question);
+      const given = await client.ask(question, abort.signal);
       answer =
         given.kind === 'result'
           ? printResult(id, given.result)

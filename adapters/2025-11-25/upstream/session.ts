@@ -5,7 +5,7 @@ import type { Caller, Conversation } from '../../../src/exchange/exchange.js';
 import type { FailedOutcome } from '../../../src/exchange/outcome.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import type { Message } from '../../../src/jsonrpc/message.js';
-import { printRequest } from '../../../src/jsonrpc/print.js';
+import { printNotification, printRequest } from '../../../src/jsonrpc/print.js';
 import { nextId } from '../../../src/upstreams/id-source.js';
 import { readResponse } from '../../../src/upstreams/response-reader.js';
 import type { ResponseEnd } from '../../../src/upstreams/response-reader.js';
@@ -19,6 +19,15 @@ import { ServerStream } from './server-stream.js';
 /** How long the gateway waits for the answer to a notification, a response or a DELETE, in milliseconds. */
 const CONTROL_TIMEOUT_MS = 10_000;
 
+/** How long a question that belongs to no call waits for one, in milliseconds. */
+const HOLD_MS = 15_000;
+
+/** A call that runs on a session, as far as the session can act on it. */
+export interface SessionCall {
+  /** The session is over. @param known the upstream still knows it, and can be told things on it */
+  sessionEnded(known: boolean): void;
+}
+
 /**
  * One session with a legacy upstream.
  * @see /specification/2025-11-25/basic/transports#session-management
@@ -31,7 +40,9 @@ export class UpstreamSession {
   logLevel: string | undefined;
   ended = false;
   /** Calls in flight during which this session's client may be asked. */
-  readonly interactive = new InteractiveCalls();
+  readonly interactive: InteractiveCalls;
+  /** Everything that must not outlive the session. */
+  readonly calls = new Set<SessionCall>();
   readonly subscriptions = new ResourceSubscriptions(this);
   /** Resolves when the session is over, whoever ended it. */
   readonly over: Promise<void>;
@@ -52,8 +63,14 @@ export class UpstreamSession {
     readonly initialize: Message,
     /** Whose credential background work uses; renewed by each exchange. Memory only. */
     public caller: Caller,
+    /** JSON text of the `ClientCapabilities` declared at `initialize`. */
+    readonly capabilities: string,
   ) {
     this.over = new Promise((resolve) => (this.resolveOver = resolve));
+    this.interactive = new InteractiveCalls(
+      Math.min(HOLD_MS, context.config.timeouts.questionMs),
+      () => void this.post(printNotification('notifications/roots/list_changed')),
+    );
   }
 
   get conversation(): Conversation | undefined {
@@ -90,13 +107,20 @@ export class UpstreamSession {
     return this.stream.open();
   }
 
-  /** Hears of every change notification of this session, on whatever stream it comes. Returns how to stop. */
+  /** Whether the standalone stream is open, or about to be resumed. */
+  get streaming(): boolean {
+    return this.stream?.offers === true;
+  }
+
+  /**
+   * Hears of every notification of this session that belongs to no call, on whatever stream it comes. Returns how to stop.
+   */
   onChange(listener: (change: Message) => void): () => void {
     this.changeListeners.add(listener);
     return () => this.changeListeners.delete(listener);
   }
 
-  /** A change notification came in. */
+  /** A notification came in. */
   change(message: Message): void {
     for (const listener of [...this.changeListeners]) listener(message);
   }
@@ -148,6 +172,7 @@ export class UpstreamSession {
   async end(deleteUpstream: boolean): Promise<void> {
     if (this.ended) return;
     this.ended = true;
+    for (const call of [...this.calls]) call.sessionEnded(deleteUpstream);
     this.resolveOver();
     this.interactive.close();
     this.stream?.close();
