@@ -1,15 +1,17 @@
 import type { AdapterContext, DownstreamHalf, Incoming } from '../../adapter.js';
+import { offeredChanges } from '../offered-changes.js';
 import { LATEST_LEGACY, hasBatches, isLegacyRevision } from '../revisions.js';
-import { principalOf } from '../../../src/auth/principal.js';
+import { principalOfRequest } from '../../../src/auth/principal.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
+import type { Activity } from '../../../src/exchange/activity.js';
 import type { ClientDescription, Era, Relay } from '../../../src/exchange/exchange.js';
 import { traceHeaders } from '../../../src/exchange/passed-headers.js';
 import { redraw } from '../../../src/exchange/relabel.js';
 import type { HttpReply, HttpRequest } from '../../../src/http/port.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
-import { INVALID_REQUEST } from '../../../src/jsonrpc/error-code.js';
+import { INVALID_REQUEST, METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, stringValue, valueText } from '../../../src/jsonrpc/json-scan.js';
-import { type Message, metaOf, paramString } from '../../../src/jsonrpc/message.js';
+import { type Message, metaOf, paramString, parseMessage } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
 import { isLogLevel } from '../../../src/translation/log-level.js';
 import { RESERVED_META_KEYS, stripReservedMeta } from '../../../src/translation/reserved-meta.js';
@@ -18,6 +20,13 @@ import { PostExchange } from './post-exchange.js';
 import { PostReply } from './post-reply.js';
 import type { LegacySession } from './session.js';
 import { SessionTable } from './session-table.js';
+
+/** What only the modern era has; relayed, a modern upstream would answer in words this client does not know. */
+const FOREIGN_METHODS: ReadonlySet<string> = new Set([
+  'server/discover',
+  'subscriptions/listen',
+  'tasks/update',
+]);
 
 /** The gateway as a legacy server. @see /specification/2025-11-25/basic/transports#streamable-http */
 export class LegacyEndpoint implements DownstreamHalf {
@@ -60,16 +69,17 @@ export class LegacyEndpoint implements DownstreamHalf {
     }
   }
 
+  activity(): Activity {
+    return { sessions: this.sessions.size, parked: 0, questions: this.sessions.openQuestions };
+  }
+
   async close(): Promise<void> {
     this.sessions.close();
     return Promise.resolve();
   }
 
   private sessionOf(request: HttpRequest): LegacySession | undefined {
-    return this.sessions.find(
-      request.headers['mcp-session-id'],
-      principalOf(request.headers['authorization']),
-    );
+    return this.sessions.find(request.headers['mcp-session-id'], principalOfRequest(request));
   }
 
   /** The session knows its version; a header may name another we serve, but not one nobody does. */
@@ -110,29 +120,32 @@ export class LegacyEndpoint implements DownstreamHalf {
     const authorization = request.headers['authorization'];
     const session = this.sessions.create(
       client,
-      principalOf(authorization),
+      principalOfRequest(request),
       relay.name,
       authorization,
       request.remoteAddress,
     );
-    let description;
+    let response;
     try {
-      description = await relay.introduce({
+      const description = await relay.introduce({
         ...session.introduction(request),
         message: withoutReservedMeta(message),
       });
+      response = initializeResponse(message.id ?? 'null', description, client.revision);
     } catch (error) {
       session.end('the upstream refused the client');
       throw error;
     }
-    const { text, revision } = initializeResponse(message.id ?? 'null', description, client.revision);
-    session.client = { ...client, revision };
+    session.client = { ...client, revision: response.revision };
+    session.advertised = offeredChanges(
+      parseMessage(response.text, { maxDepth: this.context.config.limits.jsonDepth, lenient: true }),
+    );
     if (reply.closed) {
       session.end('the client went away before it learnt of its session');
       return;
     }
-    this.sessions.enter(session, request.remoteAddress);
-    reply.json(200, text, { 'Mcp-Session-Id': session.id });
+    this.sessions.enter(session);
+    reply.json(200, response.text, { 'Mcp-Session-Id': session.id });
   }
 
   private get(request: HttpRequest, reply: HttpReply, relay: Relay, session: LegacySession): void {
@@ -142,6 +155,7 @@ export class LegacyEndpoint implements DownstreamHalf {
       relay.attach(session.introduction(request));
       return;
     }
+    session.buffer.expire(Date.now());
     const place = session.buffer.find(lastEventId);
     if (place === undefined) {
       throw new GatewayError(
@@ -152,19 +166,20 @@ export class LegacyEndpoint implements DownstreamHalf {
     }
     if (place.kind === 'expired') {
       const sink = reply.stream();
-      if (place.stream === 'standalone') {
-        session.standalone.attachFresh(sink, session.priming);
-        relay.attach(session.introduction(request));
-        return;
-      }
       const stream = session.buffer.open('post');
       stream.attach(sink, 0, session.priming);
       for (const id of place.requests) stream.append(session.buffer.evictedError(id), { request: id });
       stream.finish();
       return;
     }
+    // Asked first: attaching may let the log go on.
+    const missed = place.stream.lostSince(place.after);
     place.stream.attach(reply.stream(), place.after, false);
-    if (place.stream.kind === 'standalone') relay.attach(session.introduction(request));
+    if (place.stream.kind === 'standalone') {
+      if (missed) session.tellPossibleChanges();
+      relay.attach(session.introduction(request));
+      return;
+    }
     const { closeAfterMs, retryMs } = this.context.config.polling;
     if (session.priming && closeAfterMs > 0) place.stream.pollAfter(closeAfterMs, retryMs);
   }
@@ -201,7 +216,7 @@ export class LegacyEndpoint implements DownstreamHalf {
       incoming.batch,
       { commitMs: streamCommitMs, closeAfterMs, retryMs },
       () => {
-        for (const exchange of exchanges) exchange.cancel();
+        for (const exchange of exchanges) exchange.giveUp(abandoned());
       },
     );
     const headers = traceHeaders(request);
@@ -223,6 +238,10 @@ export class LegacyEndpoint implements DownstreamHalf {
       post.respond(id, printResult(id, '{}'), 200);
       return;
     }
+    if (FOREIGN_METHODS.has(method)) {
+      post.respond(id, printError(id, METHOD_NOT_FOUND, `Method not found: ${method}`), 200);
+      return;
+    }
     if (method === 'logging/setLevel') {
       const level = stringValue(message.text, memberOf(message.params?.object, 'level'));
       if (isLogLevel(level)) session.client = { ...session.client, logLevel: level };
@@ -239,6 +258,8 @@ export class LegacyEndpoint implements DownstreamHalf {
     if (session.ended.aborted) return;
     session.ended.removeEventListener('abort', onEnd);
     session.unregister(id, exchange);
+    const uri = paramString(message, 'uri');
+    if (outcome.kind === 'complete' && uri !== undefined) session.noteSubscription(method, uri);
     const status = outcome.kind === 'failed' ? statusOf(outcome.status, outcome.origin) : 200;
     const response = exchange.finish(outcome);
     post.respond(id, response, status, outcome.kind === 'failed' ? outcome.headers : undefined);
@@ -259,6 +280,14 @@ export class LegacyEndpoint implements DownstreamHalf {
       );
     });
   }
+}
+
+/** The client was away too long with too many calls: it must not wait for this one when it comes back. */
+function abandoned(): GatewayError {
+  return new GatewayError(
+    GATEWAY_CODE.overloaded,
+    'too many calls ran without a connection; this one was cancelled and may have run in part',
+  );
 }
 
 /**

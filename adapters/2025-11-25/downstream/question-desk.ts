@@ -22,12 +22,21 @@ export class QuestionDesk {
   /** @param timeoutMs how long a person may take, in milliseconds */
   constructor(private readonly timeoutMs: number) {}
 
+  /** Questions without an answer. */
+  get size(): number {
+    return this.open.size;
+  }
+
   /**
    * Puts a question on a stream and waits for its answer.
    * @throws GatewayError withdrawn, timed out, or the session ended
    */
   ask(question: Question, stream: StreamLog, signal: AbortSignal): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
+      if (signal.aborted) {
+        reject(withdrawnError());
+        return;
+      }
       this.last++;
       const id = String(this.last);
       const key = idKey(id);
@@ -48,7 +57,7 @@ export class QuestionDesk {
       };
       const withdraw = () => {
         tell('the server withdrew the request');
-        fail(new GatewayError(GATEWAY_CODE.questionFailed, 'the question was withdrawn'));
+        fail(withdrawnError());
       };
       const timer = setTimeout(() => {
         tell('no answer in time');
@@ -67,8 +76,7 @@ export class QuestionDesk {
         },
         fail,
       });
-      if (signal.aborted) withdraw();
-      else signal.addEventListener('abort', withdraw, { once: true });
+      signal.addEventListener('abort', withdraw, { once: true });
     });
   }
 
@@ -84,6 +92,10 @@ export class QuestionDesk {
     const error = new GatewayError(GATEWAY_CODE.sessionEnded, 'the session has ended');
     for (const question of [...this.open.values()]) question.fail(error);
   }
+}
+
+function withdrawnError(): GatewayError {
+  return new GatewayError(GATEWAY_CODE.questionFailed, 'the question was withdrawn');
 }
 
 function answerOf(key: string, answer: Message): Answer {

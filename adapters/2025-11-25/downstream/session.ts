@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { AdapterContext } from '../../adapter.js';
+import { NO_OFFER, type OfferedChanges } from '../offered-changes.js';
 import { hasPriming } from '../revisions.js';
 import type { Principal } from '../../../src/auth/principal.js';
 import type {
@@ -8,6 +9,7 @@ import type {
   Conversation,
   Introduction,
 } from '../../../src/exchange/exchange.js';
+import { possibleChanges } from '../../../src/exchange/listen-service.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
 import type { HttpRequest } from '../../../src/http/port.js';
 import { traceHeaders } from '../../../src/exchange/passed-headers.js';
@@ -18,6 +20,12 @@ import type { StreamLog } from '../../../src/replay/stream-log.js';
 import { QuestionDesk } from './question-desk.js';
 
 let lastKey = 0;
+
+/** The instance a session id was made by. */
+export function sessionOwner(id: string): string | undefined {
+  const dot = id.indexOf('.');
+  return dot === -1 ? undefined : id.slice(0, dot);
+}
 
 /** A running request of the session, as far as the session can act on it. */
 export interface RunningRequest {
@@ -42,12 +50,16 @@ export interface SessionOrigin {
  * @see /specification/2025-11-25/basic/transports#session-management
  */
 export class LegacySession implements Conversation {
-  /** The secret the client shows: 192 random bits, visible ASCII. */
-  readonly id = randomBytes(24).toString('base64url');
+  /** The secret the client shows: the instance that holds the session, which is none, and 192 random bits. */
+  readonly id: string;
   readonly key: string;
   readonly createdAt = Date.now();
   lastSeen = Date.now();
   client: ClientDescription;
+  /** What the client was promised to be told of. */
+  advertised: OfferedChanges = NO_OFFER;
+  /** Resources the client subscribed to. */
+  private readonly watched = new Set<string>();
   readonly buffer: ReplayBuffer;
   readonly questions: QuestionDesk;
   private readonly life = new AbortController();
@@ -61,6 +73,7 @@ export class LegacySession implements Conversation {
     detached: (stream: StreamLog) => void,
     attached: (stream: StreamLog) => void,
   ) {
+    this.id = `${origin.context.instance}.${randomBytes(24).toString('base64url')}`;
     lastKey++;
     this.key = String(lastKey);
     this.client = origin.client;
@@ -71,7 +84,14 @@ export class LegacySession implements Conversation {
       origin.ids,
       { ...replay, streamBufferBytes: limits.streamBufferBytes, retryMs: polling.retryMs },
       origin.total,
-      { detached, attached },
+      {
+        // A stream that was open for hours must not leave a session that is idle at once: its client may be coming back.
+        detached: (stream) => {
+          this.lastSeen = Date.now();
+          detached(stream);
+        },
+        attached,
+      },
     );
     this.questions = new QuestionDesk(timeouts.questionMs);
   }
@@ -156,6 +176,18 @@ export class LegacySession implements Conversation {
 
   notify(message: Message): void {
     if (!this.ended.aborted) this.standalone.append(message.text);
+  }
+
+  /** The client subscribed to a resource, or no longer does. */
+  noteSubscription(method: string, uri: string): void {
+    if (method === 'resources/subscribe') this.watched.add(uri);
+    else if (method === 'resources/unsubscribe') this.watched.delete(uri);
+  }
+
+  /** Notifications were lost for want of room or time: the client is told of everything that may have changed. */
+  tellPossibleChanges(): void {
+    for (const change of possibleChanges({ lists: this.advertised.lists, uris: this.watched }))
+      this.notify(change);
   }
 
   ask(question: Question, signal: AbortSignal): Promise<Answer> {

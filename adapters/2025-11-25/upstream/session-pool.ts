@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { UpstreamContext } from '../../adapter.js';
+import { ownerOf } from '../../../src/auth/principal.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
-import type { Introduction } from '../../../src/exchange/exchange.js';
+import type { Caller, Introduction } from '../../../src/exchange/exchange.js';
 import { scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
 import { openSession } from './handshake.js';
 import type { UpstreamSession } from './session.js';
@@ -29,6 +30,7 @@ export class SessionPool {
   private readonly opening = new Map<string, Promise<UpstreamSession>>();
   private readonly owners = new Map<string, string>();
   private exclusive = 0;
+  private closed = false;
   private readonly sweeper: NodeJS.Timeout;
 
   constructor(private readonly context: UpstreamContext) {
@@ -38,6 +40,9 @@ export class SessionPool {
 
   /** Lends the session this caller's exchanges belong to, opening it first if need be. @throws GatewayError */
   async acquire(introduction: Introduction): Promise<Lease> {
+    if (this.closed) {
+      throw new GatewayError(GATEWAY_CODE.shuttingDown, 'the gateway is shutting down', { status: 503 });
+    }
     const { caller } = introduction;
     const key = this.keyOf(introduction);
     const known = this.sessions.get(key);
@@ -75,6 +80,7 @@ export class SessionPool {
   }
 
   async close(): Promise<void> {
+    this.closed = true;
     clearInterval(this.sweeper);
     await Promise.allSettled(this.opening.values());
     const ended = [...this.sessions.values()].map((session) => this.drop(session, true));
@@ -116,7 +122,7 @@ export class SessionPool {
     // A server may ask outside any call, and then this stream is the only way it can.
     if (session.conversation === undefined && mayBeAsked(introduction.client.capabilities))
       void session.openStream();
-    this.owners.set(session.key, ownerOf(introduction));
+    this.owners.set(session.key, callerKey(introduction));
     const ended = introduction.caller.conversation?.ended;
     if (ended?.aborted === true) void this.drop(session, true);
     else ended?.addEventListener('abort', () => void this.drop(session, true), { once: true });
@@ -126,8 +132,7 @@ export class SessionPool {
     const { caller, client } = introduction;
     if (caller.conversation !== undefined) return `c:${caller.conversation.key}`;
     const exclusive =
-      this.context.upstream.sessions === 'exclusive' ||
-      (caller.principal.anonymous && !isLoopback(caller.remoteAddress));
+      this.context.upstream.sessions === 'exclusive' || (caller.principal.anonymous && !this.isLocal(caller));
     if (exclusive) {
       this.exclusive++;
       return `x:${this.exclusive}`;
@@ -138,12 +143,21 @@ export class SessionPool {
     return `s:${digest}`;
   }
 
+  /**
+   * Whether an anonymous caller is somebody on this machine, as far as that can be told: behind a proxy everybody seems to
+   * be, so a gateway that was told of other names of its own trusts no address.
+   */
+  private isLocal(caller: Caller): boolean {
+    const { publicUrl, allowedHosts } = this.context.config;
+    return publicUrl === undefined && allowedHosts.length === 0 && isLoopback(caller.remoteAddress);
+  }
+
   /** Keeps a principal below its cap: the idle session used longest ago goes; one in use never does. */
   private makeRoom(introduction: Introduction): void {
     // The sessions of legacy clients have a cap of their own and end with their clients: they neither need this room
     // nor take it from clients without sessions, whom they would otherwise lock out.
     if (introduction.caller.conversation !== undefined) return;
-    const owner = ownerOf(introduction);
+    const owner = callerKey(introduction);
     const cap = this.context.config.limits.upstreamSessionsPerPrincipal;
     const own = [...this.sessions.values()].filter(
       (session) => session.conversation === undefined && this.owners.get(session.key) === owner,
@@ -177,8 +191,8 @@ function mayBeAsked(capabilities: string): boolean {
   return members.some(({ key }) => key === 'elicitation' || key === 'sampling' || key === 'roots');
 }
 
-function ownerOf({ caller }: Introduction): string {
-  return caller.principal.anonymous ? `a:${caller.remoteAddress}` : caller.principal.key;
+function callerKey({ caller }: Introduction): string {
+  return ownerOf(caller.principal, caller.remoteAddress);
 }
 
 function isLoopback(address: string): boolean {

@@ -1,7 +1,8 @@
-import { type ChangeFilter, LIST_KINDS, type ListKind, wants } from '../../../src/exchange/change-filter.js';
+import { type ChangeFilter, LIST_KINDS, wants } from '../../../src/exchange/change-filter.js';
+import { possibleChanges } from '../../../src/exchange/listen-service.js';
 import type { Watch } from '../../../src/exchange/exchange.js';
-import { memberOf, scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
 import type { Message } from '../../../src/jsonrpc/message.js';
+import { offeredChanges } from '../offered-changes.js';
 import type { UpstreamSession } from './session.js';
 
 /**
@@ -16,14 +17,18 @@ export async function openWatch(
   release: () => void,
 ): Promise<Watch> {
   const offered = offeredChanges(session.initialize);
+  // Listened for before the stream is there: its first bytes may bring a change.
+  const early: Message[] = [];
+  let hear = (change: Message): void => void early.push(change);
+  const stop = session.onChange((change) => hear(change));
   const streaming = await session.openStream();
   const lists = new Set(
     LIST_KINDS.filter((kind) => streaming && filter.lists.has(kind) && offered.lists.has(kind)),
   );
   const uris = new Set<string>();
   const honoured: ChangeFilter = { lists, uris };
-  const stop = session.onChange((change) => {
-    if (wants(honoured, change)) onChange(change);
+  const stopGap = session.onGap(() => {
+    for (const change of possibleChanges(honoured)) onChange(change);
   });
   if (streaming && offered.subscribe) {
     await Promise.all(
@@ -32,6 +37,10 @@ export async function openWatch(
       }),
     );
   }
+  hear = (change) => {
+    if (wants(honoured, change)) onChange(change);
+  };
+  for (const change of early.splice(0)) hear(change);
   let closed = false;
   return {
     honoured,
@@ -40,25 +49,9 @@ export async function openWatch(
       if (closed) return;
       closed = true;
       stop();
+      stopGap();
       for (const uri of uris) session.subscriptions.leave(uri);
       release();
     },
-  };
-}
-
-/** Which changes an InitializeResult advertises. */
-function offeredChanges(initialize: Message): { lists: ReadonlySet<ListKind>; subscribe: boolean } {
-  const { text, result } = initialize;
-  const capabilities = memberOf(result?.object, 'capabilities');
-  if (capabilities === undefined || text.charAt(capabilities.start) !== '{')
-    return { lists: new Set(), subscribe: false };
-  const root = scanInnerObject(text, capabilities.start, { tools: {}, prompts: {}, resources: {} });
-  const flag = (kind: ListKind, name: string) => {
-    const member = memberOf(memberOf(root, kind)?.object, name);
-    return member !== undefined && text.startsWith('true', member.start);
-  };
-  return {
-    lists: new Set(LIST_KINDS.filter((kind) => flag(kind, 'listChanged'))),
-    subscribe: flag('resources', 'subscribe'),
   };
 }
