@@ -33,13 +33,24 @@ export type Resumption =
 const MAX_TOMBSTONES = 1000;
 let lastStream = 0;
 
+type MayGo = (event: StoredEvent, stream: StreamLog) => boolean;
+
+/** What goes when a bound is reached: notifications, responses the client was sent, other responses, open questions. */
+const EVICTION_ORDER: readonly MayGo[] = [
+  (event) => !event.pinned,
+  (event, stream) => event.request !== undefined && stream.wrote(event),
+  (event) => event.request !== undefined,
+  () => true,
+];
+
 /**
  * The streams of one session and their stored events, bounded in time, number and bytes. Notifications go first when
  * a bound is reached; a response that has to go is remembered, so that its request still gets an answer.
  */
 export class ReplayBuffer {
   private readonly streams = new Map<number, StreamLog>();
-  private readonly tombstones = new Map<number, { kind: StreamKind; requests: readonly string[] }>();
+  /** Streams whose events are gone: what they were, and the sequence number of the response to each request. */
+  private readonly tombstones = new Map<number, { kind: StreamKind; responses: ReadonlyMap<string, number> }>();
   private count = 0;
   private bytes = 0;
 
@@ -67,9 +78,13 @@ export class ReplayBuffer {
     const cursor = this.ids.read(eventId);
     if (cursor === undefined) return undefined;
     const stream = this.streams.get(cursor.stream);
-    if (stream !== undefined) return { kind: 'found', stream, after: cursor.sequence };
+    if (stream !== undefined) {
+      return stream.gaveOut(cursor.sequence) ? { kind: 'found', stream, after: cursor.sequence } : undefined;
+    }
     const tombstone = this.tombstones.get(cursor.stream);
-    return tombstone && { kind: 'expired', stream: tombstone.kind, requests: tombstone.requests };
+    if (tombstone === undefined) return undefined;
+    const missing = [...tombstone.responses].filter(([, sequence]) => sequence > cursor.sequence);
+    return { kind: 'expired', stream: tombstone.kind, requests: missing.map(([request]) => request) };
   }
 
   keep(stream: StreamLog, event: StoredEvent): void {
@@ -77,8 +92,10 @@ export class ReplayBuffer {
     this.add(event);
     const { maxEvents, maxBytes, maxTotalBytes } = this.limits;
     const full = () => this.count > maxEvents || this.bytes > maxBytes || this.total.bytes > maxTotalBytes;
-    if (full()) this.evict(full, false);
-    if (full()) this.evict(full, true);
+    for (const mayGo of EVICTION_ORDER) {
+      if (!full()) return;
+      this.evict(full, mayGo);
+    }
   }
 
   /** Drops what is older than the bound. */
@@ -94,8 +111,7 @@ export class ReplayBuffer {
   clear(): void {
     for (const stream of this.streams.values()) {
       stream.close();
-      for (const event of stream.events) this.subtract(event);
-      stream.events.length = 0;
+      this.empty(stream);
     }
     this.streams.clear();
     this.tombstones.clear();
@@ -123,37 +139,45 @@ export class ReplayBuffer {
     this.observer.attached(stream);
   }
 
-  private bury(stream: StreamLog): void {
+  /** Forgets a stream nobody can come back to. */
+  forget(stream: StreamLog): void {
     this.streams.delete(stream.id);
-    this.tombstones.set(stream.id, { kind: stream.kind, requests: [...stream.requests] });
+    this.empty(stream);
+  }
+
+  private bury(stream: StreamLog): void {
+    this.forget(stream);
+    this.tombstones.set(stream.id, { kind: stream.kind, responses: new Map(stream.evicted) });
     const oldest = this.tombstones.keys().next();
     if (this.tombstones.size > MAX_TOMBSTONES && oldest.done !== true) this.tombstones.delete(oldest.value);
   }
 
-  private dropOld(stream: StreamLog, before: number): void {
-    const old = stream.events.filter((event) => event.at < before && !isOpenQuestion(event));
-    for (const event of old) {
-      stream.events.splice(stream.events.indexOf(event), 1);
-      this.subtract(event);
-      if (event.request !== undefined) stream.evicted.set(event.request, event.sequence);
-    }
+  private empty(stream: StreamLog): void {
+    for (const event of stream.events) this.subtract(event);
+    stream.events.length = 0;
   }
 
-  private evict(full: () => boolean, pinned: boolean): void {
+  private dropOld(stream: StreamLog, before: number): void {
+    const old = stream.events.filter((event) => event.at < before && !isOpenQuestion(event));
+    for (const event of old) this.drop(stream, stream.events.indexOf(event), event);
+  }
+
+  private evict(full: () => boolean, mayGo: MayGo): void {
     for (const stream of this.streams.values()) {
       for (let i = 0; i < stream.events.length && full();) {
         const event = stream.events[i];
-        if (event === undefined || (event.pinned && !pinned)) {
-          i++;
-          continue;
-        }
-        stream.events.splice(i, 1);
-        this.subtract(event);
-        if (event.request !== undefined) stream.evicted.set(event.request, event.sequence);
-        else this.total.dropped++;
+        if (event === undefined || !mayGo(event, stream)) i++;
+        else this.drop(stream, i, event);
       }
       if (!full()) return;
     }
+  }
+
+  private drop(stream: StreamLog, index: number, event: StoredEvent): void {
+    stream.events.splice(index, 1);
+    this.subtract(event);
+    stream.lost(event);
+    if (event.request === undefined) this.total.dropped++;
   }
 
   private add(event: StoredEvent): void {

@@ -28,7 +28,13 @@ export class StreamLog {
   private next = 1;
   /** Highest sequence number written to any connection. */
   private written = 0;
+  /** Sequence number of the last event written to the present connection, or that its client had before. */
+  private position = 0;
   private sink: EventSink | undefined;
+  /** The connection is full: events wait in the log until it has drained. */
+  private full = false;
+  /** Bytes of the live events that wait since then. */
+  private behind = 0;
   private pollTimer: NodeJS.Timeout | undefined;
   /** Cancels what runs for this stream: used when too many run without a connection. */
   abandon: (() => void) | undefined;
@@ -36,6 +42,8 @@ export class StreamLog {
   readonly requests = new Set<string>();
   /** Raw ids of requests whose stored response had to go, with its sequence number. */
   readonly evicted = new Map<string, number>();
+  /** Sequence number of the newest event, other than a response, that had to go. */
+  private lastLost = 0;
   /** Milliseconds since the epoch when the last response was appended; the stream takes no more then. */
   endedAt: number | undefined;
 
@@ -47,6 +55,27 @@ export class StreamLog {
 
   get attached(): boolean {
     return this.sink?.open === true;
+  }
+
+  /** Whether this event was ever written to a connection. */
+  wrote(event: StoredEvent): boolean {
+    return event.sequence <= this.written;
+  }
+
+  /** Whether this stream has given out an id with this sequence number. */
+  gaveOut(sequence: number): boolean {
+    return sequence < this.next;
+  }
+
+  /** Whether a client that has everything up to `sequence` missed an event that no longer exists. */
+  lostSince(sequence: number): boolean {
+    return sequence < this.lastLost;
+  }
+
+  /** Takes note that a bound took an event out of the log. */
+  lost(event: StoredEvent): void {
+    if (event.request !== undefined) this.evicted.set(event.request, event.sequence);
+    else this.lastLost = Math.max(this.lastLost, event.sequence);
   }
 
   /**
@@ -63,8 +92,12 @@ export class StreamLog {
       pinned: keep.pinned ?? request !== undefined,
       ...(request !== undefined && { request }),
     };
+    // Written before it is stored: an event beyond the store's bounds still reaches whoever is there.
+    if (!this.full) this.write(event);
+    else this.behind += json.length;
     this.buffer.keep(this, event);
-    this.write(event);
+    // Whoever reads too slowly is cut off: the log has what was not read, and the client resumes.
+    if (this.behind > this.buffer.limits.streamBufferBytes) this.sink?.destroy();
     return event;
   }
 
@@ -72,8 +105,7 @@ export class StreamLog {
   finish(): void {
     this.endedAt = Date.now();
     clearTimeout(this.pollTimer);
-    this.sink?.end();
-    this.sink = undefined;
+    this.endBehindLast();
   }
 
   /** Serves a connection from the first event not written to any. */
@@ -87,17 +119,9 @@ export class StreamLog {
    */
   attach(sink: EventSink, after: number, priming: boolean): void {
     this.replaceSink(sink);
+    this.position = after;
     if (priming) sink.send(encodePriming(this.eventId(after), this.buffer.limits.retryMs));
-    for (const event of this.events) {
-      if (event.sequence > after) this.write(event);
-    }
-    for (const [request, sequence] of this.evicted) {
-      if (sequence > after) sink.send(encodeEvent(this.buffer.evictedError(request)));
-    }
-    if (this.endedAt !== undefined) {
-      sink.end();
-      this.sink = undefined;
-    }
+    this.catchUp();
   }
 
   /**
@@ -106,10 +130,11 @@ export class StreamLog {
    */
   pollAfter(ms: number, retryMs: number): void {
     clearTimeout(this.pollTimer);
+    if (this.endedAt !== undefined) return;
     this.pollTimer = setTimeout(() => {
       const { sink } = this;
       if (sink === undefined || this.endedAt !== undefined) return;
-      this.sink = undefined;
+      this.detach();
       sink.send(encodeRetry(retryMs));
       sink.end();
       this.buffer.detached(this);
@@ -120,30 +145,81 @@ export class StreamLog {
   /** Cuts the connection, if there is one. */
   close(): void {
     clearTimeout(this.pollTimer);
-    this.sink?.end();
+    const { sink } = this;
+    this.detach();
+    sink?.end();
+  }
+
+  private detach(): void {
     this.sink = undefined;
+    this.full = false;
+    this.behind = 0;
   }
 
   private replaceSink(sink: EventSink): void {
     const old = this.sink;
+    this.detach();
     this.sink = sink;
     old?.end();
     this.buffer.attached(this);
     sink.onClose(() => {
       if (this.sink !== sink) return;
-      this.sink = undefined;
+      this.detach();
       clearTimeout(this.pollTimer);
       if (this.endedAt === undefined) this.buffer.detached(this);
     });
   }
 
+  /** Writes what the connection has not had, as far as it takes it; goes on by itself when it has drained. */
+  private catchUp(): void {
+    let first = this.events.length;
+    while (first > 0 && (this.events[first - 1]?.sequence ?? 0) > this.position) first--;
+    // A copy: what is written may end the connection, and what that sets off may change the log.
+    for (const event of this.events.slice(first)) {
+      this.writeEvictedUntil(event.sequence);
+      if (this.full || this.sink === undefined) return;
+      this.write(event);
+    }
+    this.writeEvictedUntil(this.next);
+    this.endBehindLast();
+  }
+
+  /** In place of each response that had to go: an error under its id, so that the client need not wait for ever. */
+  private writeEvictedUntil(end: number): void {
+    if (this.evicted.size === 0) return;
+    const missing = [...this.evicted].sort(([, a], [, b]) => a - b);
+    for (const [request, sequence] of missing) {
+      if (this.full || this.sink === undefined) return;
+      if (sequence <= this.position || sequence >= end) continue;
+      this.send(sequence, this.buffer.evictedError(request));
+    }
+  }
+
   private write(event: StoredEvent): void {
+    if (this.sink === undefined) return;
+    this.written = Math.max(this.written, event.sequence);
+    this.send(event.sequence, event.json);
+  }
+
+  private send(sequence: number, json: string): void {
     const { sink } = this;
     if (sink === undefined) return;
-    this.written = Math.max(this.written, event.sequence);
-    sink.send(encodeEvent(event.json, this.eventId(event.sequence)));
-    // Whoever reads too slowly is cut off: the log has what was not read, and the client resumes.
-    if (sink.bufferedBytes > this.buffer.limits.streamBufferBytes) sink.destroy();
+    this.position = sequence;
+    if (sink.send(encodeEvent(json, this.eventId(sequence)))) return;
+    this.full = true;
+    sink.onDrain(() => {
+      if (this.sink !== sink) return;
+      this.full = false;
+      this.behind = 0;
+      this.catchUp();
+    });
+  }
+
+  private endBehindLast(): void {
+    const { sink } = this;
+    if (sink === undefined || this.full || this.endedAt === undefined) return;
+    this.detach();
+    sink.end();
   }
 
   private eventId(sequence: number): string {

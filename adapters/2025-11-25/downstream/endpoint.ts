@@ -1,4 +1,5 @@
 import type { AdapterContext, DownstreamHalf, Incoming } from '../../adapter.js';
+import { offeredChanges } from '../offered-changes.js';
 import { LATEST_LEGACY, hasBatches, isLegacyRevision } from '../revisions.js';
 import { principalOf } from '../../../src/auth/principal.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
@@ -9,7 +10,7 @@ import type { HttpReply, HttpRequest } from '../../../src/http/port.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { INVALID_REQUEST } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, stringValue, valueText } from '../../../src/jsonrpc/json-scan.js';
-import { type Message, metaOf, paramString } from '../../../src/jsonrpc/message.js';
+import { type Message, metaOf, paramString, parseMessage } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
 import { isLogLevel } from '../../../src/translation/log-level.js';
 import { RESERVED_META_KEYS, stripReservedMeta } from '../../../src/translation/reserved-meta.js';
@@ -115,24 +116,27 @@ export class LegacyEndpoint implements DownstreamHalf {
       authorization,
       request.remoteAddress,
     );
-    let description;
+    let response;
     try {
-      description = await relay.introduce({
+      const description = await relay.introduce({
         ...session.introduction(request),
         message: withoutReservedMeta(message),
       });
+      response = initializeResponse(message.id ?? 'null', description, client.revision);
     } catch (error) {
       session.end('the upstream refused the client');
       throw error;
     }
-    const { text, revision } = initializeResponse(message.id ?? 'null', description, client.revision);
-    session.client = { ...client, revision };
+    session.client = { ...client, revision: response.revision };
+    session.advertised = offeredChanges(
+      parseMessage(response.text, { maxDepth: this.context.config.limits.jsonDepth, lenient: true }),
+    );
     if (reply.closed) {
       session.end('the client went away before it learnt of its session');
       return;
     }
-    this.sessions.enter(session, request.remoteAddress);
-    reply.json(200, text, { 'Mcp-Session-Id': session.id });
+    this.sessions.enter(session);
+    reply.json(200, response.text, { 'Mcp-Session-Id': session.id });
   }
 
   private get(request: HttpRequest, reply: HttpReply, relay: Relay, session: LegacySession): void {
@@ -142,6 +146,7 @@ export class LegacyEndpoint implements DownstreamHalf {
       relay.attach(session.introduction(request));
       return;
     }
+    session.buffer.expire(Date.now());
     const place = session.buffer.find(lastEventId);
     if (place === undefined) {
       throw new GatewayError(
@@ -152,19 +157,20 @@ export class LegacyEndpoint implements DownstreamHalf {
     }
     if (place.kind === 'expired') {
       const sink = reply.stream();
-      if (place.stream === 'standalone') {
-        session.standalone.attachFresh(sink, session.priming);
-        relay.attach(session.introduction(request));
-        return;
-      }
       const stream = session.buffer.open('post');
       stream.attach(sink, 0, session.priming);
       for (const id of place.requests) stream.append(session.buffer.evictedError(id), { request: id });
       stream.finish();
       return;
     }
+    // Asked first: attaching may let the log go on.
+    const missed = place.stream.lostSince(place.after);
     place.stream.attach(reply.stream(), place.after, false);
-    if (place.stream.kind === 'standalone') relay.attach(session.introduction(request));
+    if (place.stream.kind === 'standalone') {
+      if (missed) session.tellPossibleChanges();
+      relay.attach(session.introduction(request));
+      return;
+    }
     const { closeAfterMs, retryMs } = this.context.config.polling;
     if (session.priming && closeAfterMs > 0) place.stream.pollAfter(closeAfterMs, retryMs);
   }
@@ -201,7 +207,7 @@ export class LegacyEndpoint implements DownstreamHalf {
       incoming.batch,
       { commitMs: streamCommitMs, closeAfterMs, retryMs },
       () => {
-        for (const exchange of exchanges) exchange.cancel();
+        for (const exchange of exchanges) exchange.abandon();
       },
     );
     const headers = traceHeaders(request);
@@ -239,6 +245,8 @@ export class LegacyEndpoint implements DownstreamHalf {
     if (session.ended.aborted) return;
     session.ended.removeEventListener('abort', onEnd);
     session.unregister(id, exchange);
+    const uri = paramString(message, 'uri');
+    if (outcome.kind === 'complete' && uri !== undefined) session.noteSubscription(method, uri);
     const status = outcome.kind === 'failed' ? statusOf(outcome.status, outcome.origin) : 200;
     const response = exchange.finish(outcome);
     post.respond(id, response, status, outcome.kind === 'failed' ? outcome.headers : undefined);

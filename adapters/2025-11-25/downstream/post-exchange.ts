@@ -24,6 +24,7 @@ export class PostExchange implements Exchange {
   readonly progressToken: RawId | undefined;
   private readonly abort = new AbortController();
   private ended = false;
+  private abandoned = false;
 
   constructor(
     readonly message: Message,
@@ -42,6 +43,12 @@ export class PostExchange implements Exchange {
   /** The client cancelled, or the session ended: the upstream is told, and nothing more is sent for this request. */
   cancel(): void {
     this.abort.abort();
+  }
+
+  /** Too many calls run without a connection: this one is cancelled, and its client, should it come back, is told. */
+  abandon(): void {
+    this.abandoned = true;
+    this.cancel();
   }
 
   begin(): void {
@@ -70,6 +77,10 @@ export class PostExchange implements Exchange {
   /** The text of the response, or undefined when the request was cancelled and gets none. */
   finish(outcome: Outcome): string | undefined {
     this.ended = true;
+    if (this.abandoned) {
+      const text = 'cancelled: too many calls of this client ran without a connection';
+      return printError(this.id, GATEWAY_CODE.overloaded, text);
+    }
     if (this.signal.aborted) return undefined;
     return responseText(this.id, outcome);
   }

@@ -17,10 +17,12 @@ export interface ReplyTiming {
  */
 export class PostReply {
   private stream: StreamLog | undefined;
-  private readonly responses: string[] = [];
+  private readonly responses: { readonly id: RawId; readonly text: string }[] = [];
   private readonly waiting = new Set<RawId>();
   private readonly timer: NodeJS.Timeout;
   private over = false;
+  /** The client went away before it could learn an event id: nothing that follows can ever reach it. */
+  private unreachable = false;
 
   constructor(
     private readonly session: LegacySession,
@@ -33,6 +35,7 @@ export class PostReply {
     for (const id of requests) this.waiting.add(id);
     this.timer = setTimeout(() => this.commit(), timing.commitMs);
     this.timer.unref();
+    reply.onClose(() => this.clientGone());
   }
 
   /**
@@ -40,6 +43,7 @@ export class PostReply {
    * back for what follows.
    */
   commit(): StreamLog | undefined {
+    if (this.unreachable) return undefined;
     if (this.stream !== undefined || this.over) return this.stream;
     clearTimeout(this.timer);
     if (this.reply.closed || this.reply.started || this.session.ended.aborted) return undefined;
@@ -50,7 +54,7 @@ export class PostReply {
     for (const id of this.waiting) stream.requests.add(id);
     stream.attach(this.reply.stream(), 0, session.priming);
     if (session.priming && timing.closeAfterMs > 0) stream.pollAfter(timing.closeAfterMs, timing.retryMs);
-    for (const response of this.responses.splice(0)) stream.append(response);
+    for (const { id, text } of this.responses.splice(0)) stream.append(text, { request: id });
     return stream;
   }
 
@@ -66,21 +70,39 @@ export class PostReply {
     headers?: Parameters<HttpReply['json']>[2],
   ): void {
     this.waiting.delete(id);
+    if (this.stream !== undefined && this.unreachable) {
+      if (this.waiting.size > 0) return;
+      this.finishStream();
+      this.session.buffer.forget(this.stream);
+      return;
+    }
     if (this.stream !== undefined) {
       if (response !== undefined) this.stream.append(response, { request: id });
       this.stream.requests.delete(id);
       if (this.waiting.size === 0) this.finishStream();
       return;
     }
-    if (response !== undefined) this.responses.push(response);
+    if (response !== undefined) this.responses.push({ id, text: response });
     if (this.waiting.size > 0) return;
     this.over = true;
     clearTimeout(this.timer);
     if (this.reply.closed || this.reply.started) return;
-    if (this.batch) this.reply.json(200, `[${this.responses.join(',')}]`);
-    else if (this.responses[0] !== undefined) this.reply.json(status, this.responses[0], headers);
+    const [first] = this.responses;
+    if (this.batch) this.reply.json(200, `[${this.responses.map(({ text }) => text).join(',')}]`);
+    else if (first !== undefined) this.reply.json(status, first.text, headers);
     // A cancelled request gets no response; an empty stream is how HTTP says so.
     else this.reply.stream().end();
+  }
+
+  /** The call runs on all the same, and counts as one without a connection. */
+  private clientGone(): void {
+    if (this.stream !== undefined || this.over) return;
+    clearTimeout(this.timer);
+    this.unreachable = true;
+    const stream = this.session.buffer.open('post');
+    stream.abandon = this.abandon;
+    this.stream = stream;
+    this.session.buffer.detached(stream);
   }
 
   private finishStream(): void {

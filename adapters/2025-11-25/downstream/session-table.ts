@@ -8,11 +8,14 @@ import { ReplayTotal } from '../../../src/replay/replay-buffer.js';
 import type { StreamLog } from '../../../src/replay/stream-log.js';
 import { LegacySession } from './session.js';
 
-const SWEEP_MS = 5000;
+/** Longest and shortest time between two looks for sessions and events that are over, in milliseconds. */
+const SWEEP_MS = { most: 5000, least: 100 };
 
 /** The legacy sessions of this process: found by id and principal, bounded in number, ended when idle or old. */
 export class SessionTable {
   private readonly sessions = new Map<string, LegacySession>();
+  /** Sessions entered or being introduced. */
+  private taken = 0;
   private readonly perOwner = new Map<string, number>();
   /** Running streams without a connection, by principal; oldest first. */
   private readonly detached = new Map<string, Map<StreamLog, LegacySession>>();
@@ -21,7 +24,10 @@ export class SessionTable {
   private readonly sweeper: NodeJS.Timeout;
 
   constructor(private readonly context: AdapterContext) {
-    this.sweeper = setInterval(() => this.sweep(), SWEEP_MS);
+    const { sessions, replay } = context.config;
+    const shortest = Math.min(sessions.idleMs, sessions.maxAgeMs, replay.maxAgeMs) / 4;
+    const sweepMs = Math.min(SWEEP_MS.most, Math.max(SWEEP_MS.least, shortest));
+    this.sweeper = setInterval(() => this.sweep(), sweepMs);
     this.sweeper.unref();
   }
 
@@ -42,7 +48,7 @@ export class SessionTable {
   ): LegacySession {
     const { sessions, limits } = this.context.config;
     const headers = { 'Retry-After': String(limits.retryAfterSeconds) };
-    if (this.sessions.size >= sessions.max) {
+    if (this.taken >= sessions.max) {
       throw new GatewayError(
         GATEWAY_CODE.overloaded,
         `the gateway holds its limit of ${sessions.max} sessions`,
@@ -71,21 +77,27 @@ export class SessionTable {
         ids: this.ids,
         total: this.total,
       },
-      (stream) => this.onDetached(stream, session),
-      (stream) => this.detached.get(principal.key)?.delete(stream),
+      (stream) => this.onDetached(stream, session, owner),
+      (stream) => this.detached.get(owner)?.delete(stream),
     );
+    this.reserve(session, owner);
     return session;
   }
 
   /** Enters a session: from now on its id is known. */
-  enter(session: LegacySession, remoteAddress: string): void {
-    const owner = ownerOf(session.principal, remoteAddress);
+  enter(session: LegacySession): void {
     this.sessions.set(session.id, session);
+    session.ended.addEventListener('abort', () => this.sessions.delete(session.id), { once: true });
+  }
+
+  /** Counts from the beginning: otherwise as many as are being introduced at one time would pass the caps. */
+  private reserve(session: LegacySession, owner: string): void {
+    this.taken++;
     this.perOwner.set(owner, (this.perOwner.get(owner) ?? 0) + 1);
     session.ended.addEventListener(
       'abort',
       () => {
-        this.sessions.delete(session.id);
+        this.taken--;
         const left = (this.perOwner.get(owner) ?? 1) - 1;
         if (left > 0) this.perOwner.set(owner, left);
         else this.perOwner.delete(owner);
@@ -97,7 +109,9 @@ export class SessionTable {
   /** Finds a session. One of another principal is answered exactly like an unknown one. */
   find(id: string | undefined, principal: Principal): LegacySession | undefined {
     const session = id === undefined ? undefined : this.sessions.get(id);
-    return session?.principal.key === principal.key ? session : undefined;
+    if (session?.principal.key !== principal.key) return undefined;
+    this.endIfOver(session, Date.now());
+    return session.ended.aborted ? undefined : session;
   }
 
   close(): void {
@@ -106,13 +120,12 @@ export class SessionTable {
   }
 
   /** A stream lost its connection while its requests run on: so many of one principal, and no more. */
-  private onDetached(stream: StreamLog, session: LegacySession): void {
+  private onDetached(stream: StreamLog, session: LegacySession, owner: string): void {
     if (stream.kind !== 'post' || stream.abandon === undefined) return;
-    const key = session.principal.key;
-    let own = this.detached.get(key);
+    let own = this.detached.get(owner);
     if (own === undefined) {
       own = new Map();
-      this.detached.set(key, own);
+      this.detached.set(owner, own);
     }
     own.set(stream, session);
     const cap = this.context.config.limits.detachedPerPrincipal;
@@ -121,20 +134,24 @@ export class SessionTable {
       own.delete(oldest);
       if (oldest.endedAt !== undefined) continue;
       this.context.log.warn(
-        { principal: key, cap },
+        { principal: session.principal.key, cap },
         'too many calls without a connection; the oldest is cancelled',
       );
       oldest.abandon?.();
     }
   }
 
+  private endIfOver(session: LegacySession, now: number): void {
+    const { idleMs, maxAgeMs } = this.context.config.sessions;
+    if (now - session.createdAt > maxAgeMs) session.end('the session reached its maximum age');
+    else if (!session.busy && now - session.lastSeen > idleMs) session.end('the session was idle too long');
+  }
+
   private sweep(): void {
     const now = Date.now();
-    const { idleMs, maxAgeMs } = this.context.config.sessions;
     for (const session of [...this.sessions.values()]) {
       session.buffer.expire(now);
-      if (now - session.createdAt > maxAgeMs) session.end('the session reached its maximum age');
-      else if (!session.busy && now - session.lastSeen > idleMs) session.end('the session was idle too long');
+      this.endIfOver(session, now);
     }
     for (const [key, streams] of this.detached) {
       for (const stream of streams.keys()) if (stream.endedAt !== undefined) streams.delete(stream);

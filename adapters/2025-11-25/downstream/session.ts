@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { AdapterContext } from '../../adapter.js';
+import { NO_OFFER, type OfferedChanges } from '../offered-changes.js';
 import { hasPriming } from '../revisions.js';
 import type { Principal } from '../../../src/auth/principal.js';
 import type {
@@ -8,6 +9,7 @@ import type {
   Conversation,
   Introduction,
 } from '../../../src/exchange/exchange.js';
+import { possibleChanges } from '../../../src/exchange/listen-service.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
 import type { HttpRequest } from '../../../src/http/port.js';
 import { traceHeaders } from '../../../src/exchange/passed-headers.js';
@@ -48,6 +50,10 @@ export class LegacySession implements Conversation {
   readonly createdAt = Date.now();
   lastSeen = Date.now();
   client: ClientDescription;
+  /** What the client was promised to be told of. */
+  advertised: OfferedChanges = NO_OFFER;
+  /** Resources the client subscribed to. */
+  private readonly watched = new Set<string>();
   readonly buffer: ReplayBuffer;
   readonly questions: QuestionDesk;
   private readonly life = new AbortController();
@@ -156,6 +162,18 @@ export class LegacySession implements Conversation {
 
   notify(message: Message): void {
     if (!this.ended.aborted) this.standalone.append(message.text);
+  }
+
+  /** The client subscribed to a resource, or no longer does. */
+  noteSubscription(method: string, uri: string): void {
+    if (method === 'resources/subscribe') this.watched.add(uri);
+    else if (method === 'resources/unsubscribe') this.watched.delete(uri);
+  }
+
+  /** Notifications were lost for want of room or time: the client is told of everything that may have changed. */
+  tellPossibleChanges(): void {
+    for (const change of possibleChanges({ lists: this.advertised.lists, uris: this.watched }))
+      this.notify(change);
   }
 
   ask(question: Question, signal: AbortSignal): Promise<Answer> {

@@ -1,7 +1,7 @@
-import { type ChangeFilter, LIST_KINDS, type ListKind, wants } from '../../../src/exchange/change-filter.js';
+import { type ChangeFilter, LIST_KINDS, wants } from '../../../src/exchange/change-filter.js';
 import type { Watch } from '../../../src/exchange/exchange.js';
-import { memberOf, scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
 import type { Message } from '../../../src/jsonrpc/message.js';
+import { offeredChanges } from '../offered-changes.js';
 import type { UpstreamSession } from './session.js';
 
 /**
@@ -43,22 +43,5 @@ export async function openWatch(
       for (const uri of uris) session.subscriptions.leave(uri);
       release();
     },
-  };
-}
-
-/** Which changes an InitializeResult advertises. */
-function offeredChanges(initialize: Message): { lists: ReadonlySet<ListKind>; subscribe: boolean } {
-  const { text, result } = initialize;
-  const capabilities = memberOf(result?.object, 'capabilities');
-  if (capabilities === undefined || text.charAt(capabilities.start) !== '{')
-    return { lists: new Set(), subscribe: false };
-  const root = scanInnerObject(text, capabilities.start, { tools: {}, prompts: {}, resources: {} });
-  const flag = (kind: ListKind, name: string) => {
-    const member = memberOf(memberOf(root, kind)?.object, name);
-    return member !== undefined && text.startsWith('true', member.start);
-  };
-  return {
-    lists: new Set(LIST_KINDS.filter((kind) => flag(kind, 'listChanged'))),
-    subscribe: flag('resources', 'subscribe'),
   };
 }
