@@ -6,6 +6,7 @@ import type { GatewayConfig, UpstreamConfig } from '../src/config/config.js';
 import type { Era, Relay, UpstreamHalf } from '../src/exchange/exchange.js';
 import type { HttpReply, HttpRequest } from '../src/http/port.js';
 import type { Message } from '../src/jsonrpc/message.js';
+import type { Store } from '../src/replay/store.js';
 import type { Logger } from '../src/telemetry/logger.js';
 import type { UpstreamHttp } from '../src/upstreams/upstream-http.js';
 
@@ -15,6 +16,12 @@ export interface AdapterContext {
   readonly log: Logger;
   /** Every revision the gateway serves, modern ones first: what a client is told it may speak. */
   readonly servedRevisions: readonly string[];
+}
+
+/** What a downstream half is given. */
+export interface DownstreamContext extends AdapterContext {
+  /** Where sessions and their logs are kept. */
+  readonly store: Store;
 }
 
 /** What an upstream half is given. */

@@ -1,4 +1,4 @@
-import type { AdapterContext, DownstreamHalf, Incoming, UpstreamContext } from './adapter.js';
+import type { DownstreamContext, DownstreamHalf, Incoming, UpstreamContext } from './adapter.js';
 import { clientEra } from './client-era.js';
 import { startLegacyDemo } from './2025-11-25/demo-server.js';
 import { LegacyEndpoint } from './2025-11-25/downstream/endpoint.js';
@@ -35,7 +35,7 @@ export class Endpoint {
   private readonly legacy: LegacyEndpoint;
   private readonly modern: ModernEndpoint;
 
-  constructor(private readonly context: AdapterContext) {
+  constructor(private readonly context: DownstreamContext) {
     this.legacy = new LegacyEndpoint(context);
     this.modern = new ModernEndpoint(context);
   }
@@ -47,6 +47,8 @@ export class Endpoint {
       const incoming = this.read(request);
       if (!incoming.batch)
         id = incoming.messages[0]?.kind === 'request' ? incoming.messages[0].id : undefined;
+      const lookingUp = this.legacy.lookUp(request);
+      if (lookingUp !== undefined) await lookingUp;
       const era = clientEra(request, incoming, this.legacy.knows(request));
       const half: DownstreamHalf = era === 'legacy' ? this.legacy : this.modern;
       await half.serve(request, incoming, reply, relay);

@@ -20,6 +20,8 @@ import type { Era, Introduction, UpstreamHalf } from './exchange/exchange.js';
 import { UpstreamRelay } from './exchange/relay.js';
 import { createHttpApp } from './http/app.js';
 import { listen } from './http/server.js';
+import { openStore } from './replay/open-store.js';
+import { StoreError } from './replay/store.js';
 import { createLog } from './telemetry/log.js';
 import type { Logger } from './telemetry/logger.js';
 import { EraResolver, type EraVerdict } from './upstreams/era-resolver.js';
@@ -28,6 +30,7 @@ import type { UpstreamReport } from './upstreams/report.js';
 import { UpstreamHttp } from './upstreams/upstream-http.js';
 
 export { ConfigError } from './config/config-error.js';
+export { StoreError };
 export type { DemoUpstreams, EraVerdict, GatewayConfig, GatewayOptions, UpstreamConfig, UpstreamReport };
 
 /** A running gateway. */
@@ -96,7 +99,8 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
   const log = createLog(config.logging.level);
   const upstreams = new Map<string, UpstreamParts>();
   for (const name of Object.keys(config.upstreams)) upstreams.set(name, createUpstream(name, config, log));
-  const endpoint = new Endpoint({ config, log, servedRevisions: SERVED_REVISIONS });
+  const store = await openStore(config.store, log);
+  const endpoint = new Endpoint({ config, log, servedRevisions: SERVED_REVISIONS, store });
   const names = [...upstreams.keys()];
   const app = createHttpApp({
     listen: config.listen,
@@ -118,7 +122,11 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
       await endpoint.serve(request, reply, parts.relay);
     },
   });
-  const server = await listen(app, config.listen);
+  const server = await listen(app, config.listen).catch(async (error: unknown) => {
+    await endpoint.close();
+    await store.close();
+    throw error;
+  });
   return {
     url: `${server.url}/mcp`,
     port: server.port,
@@ -127,6 +135,7 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
       await endpoint.close();
       await server.close({ graceMs });
       await Promise.all([...upstreams.values()].map((parts) => parts.close()));
+      await store.close();
     },
   };
 }

@@ -36,6 +36,7 @@ const ADAPTERS = sourcesUnder('adapters');
 const ALL = [...SRC, ...ADAPTERS];
 const MANIFEST = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   dependencies: Record<string, string>;
+  optionalDependencies: Record<string, string>;
 };
 
 /** Every import that matches, as `importer -> imported`. */
@@ -138,7 +139,21 @@ describe('packages', () => {
     const imported = new Set(
       ALL.flatMap(({ imports }) => imports).flatMap((specifier) => packageOf(specifier) ?? []),
     );
+    for (const name of Object.keys(MANIFEST.optionalDependencies)) imported.delete(name);
     expect([...imported].sort()).toEqual(Object.keys(MANIFEST.dependencies).sort());
+  });
+
+  test.each([
+    ['better-sqlite3', 'src/replay/sqlite/'],
+    ['redis', 'src/replay/redis/'],
+  ])('%s is loaded under %s only, and only when it is used', (name, folder) => {
+    const importers = ALL.filter(({ imports }) => imports.includes(name)).map(({ path }) => path);
+    expect(importers.filter((path) => !path.startsWith(folder))).toEqual([]);
+    for (const source of ALL.filter(({ path }) => importers.includes(path) && !path.endsWith('.d.ts'))) {
+      expect(
+        ts.transpile(source.text, { module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true }),
+      ).not.toMatch(new RegExp(`from '${name}'`));
+    }
   });
 });
 

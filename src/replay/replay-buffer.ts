@@ -1,6 +1,7 @@
 import { GATEWAY_CODE } from '../errors/gateway-error.js';
 import { printError } from '../jsonrpc/print.js';
 import type { EventIds } from './event-id.js';
+import { STREAMS_PER_RUN, type Store, type StoredStream, type StreamChange } from './store.js';
 import { type StoredEvent, StreamLog, type StreamKind } from './stream-log.js';
 
 /** Bounds of one session's buffer. */
@@ -31,7 +32,15 @@ export type Resumption =
   | { readonly kind: 'expired'; readonly stream: StreamKind; readonly requests: readonly string[] };
 
 const MAX_TOMBSTONES = 1000;
+/**
+ * Room between the numbers of events a store gave back and those of later ones: more than can have been given out and
+ * lost with the system's last writes.
+ */
+const RESTORE_GAP = 2 ** 20;
 let lastStream = 0;
+
+/** A change before it is said whose it is. */
+type Unaddressed<T> = T extends unknown ? Omit<T, 'session'> : never;
 
 type MayGo = (event: StoredEvent, stream: StreamLog) => boolean;
 
@@ -50,7 +59,10 @@ const EVICTION_ORDER: readonly MayGo[] = [
 export class ReplayBuffer {
   private readonly streams = new Map<number, StreamLog>();
   /** Streams whose events are gone: what they were, and the sequence number of the response to each request. */
-  private readonly tombstones = new Map<number, { kind: StreamKind; responses: ReadonlyMap<string, number> }>();
+  private readonly tombstones = new Map<
+    number,
+    { kind: StreamKind; responses: ReadonlyMap<string, number> }
+  >();
   private count = 0;
   private bytes = 0;
 
@@ -58,6 +70,9 @@ export class ReplayBuffer {
     readonly ids: EventIds,
     readonly limits: ReplayLimits,
     private readonly total: ReplayTotal,
+    private readonly store: Store,
+    /** The key the session is stored under. */
+    private readonly session: string,
     private readonly observer: {
       /** The stream lost its connection while its requests run on. */
       detached(stream: StreamLog): void;
@@ -65,12 +80,41 @@ export class ReplayBuffer {
     },
   ) {}
 
-  /** Opens a stream. Stream numbers are unique in the process, so no session's id fits another's stream. */
-  open(kind: StreamKind): StreamLog {
+  /**
+   * Opens a stream. Stream numbers are unique in the store, so no session's id fits another's stream.
+   * @param requests raw ids of the requests whose responses it will carry
+   */
+  open(kind: StreamKind, requests: readonly string[] = []): StreamLog {
     lastStream++;
-    const stream = new StreamLog(this, lastStream, kind);
+    const stream = new StreamLog(this, this.store.run * STREAMS_PER_RUN + lastStream, kind);
     this.streams.set(stream.id, stream);
+    stream.open(requests);
     return stream;
+  }
+
+  /** Takes over a stream that was read from the store. */
+  restore(stored: StoredStream): StreamLog {
+    const stream = new StreamLog(this, stored.id, stored.kind);
+    this.streams.set(stream.id, stream);
+    stream.restore(stored, RESTORE_GAP);
+    for (const event of stored.events) {
+      stream.events.push(event);
+      this.add(event);
+    }
+    return stream;
+  }
+
+  /** Tells the store of a change. Returns whether it has it already; otherwise `kept` is called when it does. */
+  record(change: Unaddressed<StreamChange>, kept?: () => void): boolean {
+    if (!this.store.persistent) return true;
+    return this.store.write({ ...change, session: this.session }, kept);
+  }
+
+  /** Whether the store is so far behind that notifications are dropped. */
+  get storeIsFull(): boolean {
+    if (!this.store.full) return false;
+    this.total.dropped++;
+    return true;
   }
 
   /** Finds the place an event id names. Undefined: unknown, foreign, malformed, or of another run. */
@@ -143,13 +187,17 @@ export class ReplayBuffer {
   forget(stream: StreamLog): void {
     this.streams.delete(stream.id);
     this.empty(stream);
+    this.record({ kind: 'forget', stream: stream.id });
   }
 
   private bury(stream: StreamLog): void {
-    this.forget(stream);
+    this.streams.delete(stream.id);
+    for (const event of [...stream.events]) this.drop(stream, 0, event);
     this.tombstones.set(stream.id, { kind: stream.kind, responses: new Map(stream.evicted) });
     const oldest = this.tombstones.keys().next();
-    if (this.tombstones.size > MAX_TOMBSTONES && oldest.done !== true) this.tombstones.delete(oldest.value);
+    if (this.tombstones.size <= MAX_TOMBSTONES || oldest.done === true) return;
+    this.tombstones.delete(oldest.value);
+    this.record({ kind: 'forget', stream: oldest.value });
   }
 
   private empty(stream: StreamLog): void {
@@ -177,6 +225,7 @@ export class ReplayBuffer {
     stream.events.splice(index, 1);
     this.subtract(event);
     stream.lost(event);
+    this.record({ kind: 'drop', stream: stream.id, events: [event] });
     if (event.request === undefined) this.total.dropped++;
   }
 
