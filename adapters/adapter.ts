@@ -3,6 +3,7 @@
  * half, which is the client towards a server. The seam between the two is `src/exchange`.
  */
 import type { GatewayConfig, UpstreamConfig } from '../src/config/config.js';
+import type { Activity } from '../src/exchange/activity.js';
 import type { Era, Relay, UpstreamHalf } from '../src/exchange/exchange.js';
 import type { HttpReply, HttpRequest } from '../src/http/port.js';
 import type { Message } from '../src/jsonrpc/message.js';
@@ -16,6 +17,8 @@ export interface AdapterContext {
   readonly log: Logger;
   /** Every revision the gateway serves, modern ones first: what a client is told it may speak. */
   readonly servedRevisions: readonly string[];
+  /** Names this run of this process among all there are and were: letters, digits, "-" and "_". */
+  readonly instance: string;
 }
 
 /** What a downstream half is given. */
@@ -42,6 +45,7 @@ export interface DownstreamHalf {
   readonly era: Era;
   /** Serves a request that was classified as this era's. @throws GatewayError to be answered by the caller */
   serve(request: HttpRequest, incoming: Incoming, reply: HttpReply, relay: Relay): Promise<void>;
+  activity(): Activity;
   /** Ends sessions, streams and timers. */
   close(): Promise<void>;
 }

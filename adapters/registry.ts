@@ -1,20 +1,25 @@
 import type { DownstreamContext, DownstreamHalf, Incoming, UpstreamContext } from './adapter.js';
 import { clientEra } from './client-era.js';
 import { startLegacyDemo } from './2025-11-25/demo-server.js';
+import { sessionOwner } from './2025-11-25/downstream/session.js';
 import { LegacyEndpoint } from './2025-11-25/downstream/endpoint.js';
 import { legacyFeatures } from './2025-11-25/features.js';
 import { LATEST_LEGACY, LEGACY_REVISIONS } from './2025-11-25/revisions.js';
 import { LegacyUpstream } from './2025-11-25/upstream/upstream.js';
 import { startModernDemo } from './2026-07-28/demo-server.js';
+import { handleOwner } from './2026-07-28/downstream/parking.js';
 import { ModernEndpoint } from './2026-07-28/downstream/endpoint.js';
 import { LATEST_MODERN, MODERN_REVISIONS, isModernRevision } from './2026-07-28/revisions.js';
 import { ModernUpstream } from './2026-07-28/upstream/upstream.js';
+import { principalOfRequest } from '../src/auth/principal.js';
+import type { Cluster } from '../src/cluster/cluster.js';
 import { GatewayError } from '../src/errors/gateway-error.js';
+import type { Activity } from '../src/exchange/activity.js';
 import type { Era, Relay, UpstreamHalf } from '../src/exchange/exchange.js';
 import type { HttpReply, HttpRequest } from '../src/http/port.js';
 import { INVALID_REQUEST } from '../src/jsonrpc/error-code.js';
 import { JsonScanError, firstToken, scanArrayText } from '../src/jsonrpc/json-scan.js';
-import { InvalidMessageError, type RawId, parseMessage } from '../src/jsonrpc/message.js';
+import { InvalidMessageError, type RawId, paramString, parseMessage } from '../src/jsonrpc/message.js';
 import { printError } from '../src/jsonrpc/print.js';
 
 export { LATEST_LEGACY, LATEST_MODERN, legacyFeatures };
@@ -32,6 +37,8 @@ export function createUpstreamHalves(context: UpstreamContext): Record<Era, Upst
 
 /** The server side of both eras behind one endpoint: each request is served by the era it belongs to. */
 export class Endpoint {
+  /** The other instances, when there are any. */
+  cluster: Cluster | undefined;
   private readonly legacy: LegacyEndpoint;
   private readonly modern: ModernEndpoint;
 
@@ -47,6 +54,7 @@ export class Endpoint {
       const incoming = this.read(request);
       if (!incoming.batch)
         id = incoming.messages[0]?.kind === 'request' ? incoming.messages[0].id : undefined;
+      if (await this.elsewhere(request, incoming, reply, relay)) return;
       const lookingUp = this.legacy.lookUp(request);
       if (lookingUp !== undefined) await lookingUp;
       const era = clientEra(request, incoming, this.legacy.knows(request));
@@ -61,6 +69,30 @@ export class Endpoint {
       const modern = isModernRevision(request.headers['mcp-protocol-version']);
       reply.json(status, printError(failedId ?? (modern ? undefined : 'null'), code, message, data), headers);
     }
+  }
+
+  /** Hands a request to the instance that holds what it belongs to. False when that is this one, or nobody. */
+  private async elsewhere(
+    request: HttpRequest,
+    incoming: Incoming,
+    reply: HttpReply,
+    relay: Relay,
+  ): Promise<boolean> {
+    const { cluster } = this;
+    if (cluster === undefined || request.principal !== undefined) return false;
+    const owner = ownerOf(request, incoming);
+    if (owner === undefined || !(await cluster.isElsewhere(owner))) return false;
+    await cluster.forward(owner, relay.name, request, principalOfRequest(request), reply);
+    return true;
+  }
+
+  activity(): Activity {
+    const [legacy, modern] = [this.legacy.activity(), this.modern.activity()];
+    return {
+      sessions: legacy.sessions + modern.sessions,
+      parked: legacy.parked + modern.parked,
+      questions: legacy.questions + modern.questions,
+    };
   }
 
   async close(): Promise<void> {
@@ -83,6 +115,17 @@ export class Endpoint {
     const messages = spans.map(({ start, end }) => parseMessage(request.body.slice(start, end), options));
     return { messages, batch: true };
   }
+}
+
+/** The instance that holds what a request belongs to: its session, or the parked call it comes back to. */
+function ownerOf(request: HttpRequest, incoming: Incoming): string | undefined {
+  const [message] = incoming.messages;
+  if (message?.kind === 'request' && message.method === 'initialize') return undefined;
+  const session = request.headers['mcp-session-id'];
+  const owner = session === undefined ? undefined : sessionOwner(session);
+  if (owner !== undefined) return owner;
+  const state = message?.kind === 'request' ? paramString(message, 'requestState') : undefined;
+  return state === undefined ? undefined : handleOwner(state);
 }
 
 function toGatewayError(error: unknown): GatewayError {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   DEMO_SERVERS,
   Endpoint,
@@ -6,19 +7,29 @@ import {
   createUpstreamHalves,
   legacyFeatures,
 } from '../adapters/registry.js';
+import { ChallengeReply } from './auth/challenge-reply.js';
 import { principalOf } from './auth/principal.js';
+import { ProtectedResource } from './auth/protected-resource.js';
 import {
   type GatewayConfig,
   type GatewayOptions,
   type UpstreamConfig,
   parseConfig,
 } from './config/config.js';
+import { authorizationFor } from './auth/upstream-authorization.js';
 import { type DemoUpstreams, startBoth } from './demo/upstreams.js';
+import { Cluster } from './cluster/cluster.js';
+import { RedisLink } from './cluster/redis-link.js';
 import { LegacyClientBridge } from './exchange/legacy-client-bridge.js';
 import { ModernClientBridge } from './exchange/modern-client-bridge.js';
+import type { Activity } from './exchange/activity.js';
 import type { Era, Introduction, UpstreamHalf } from './exchange/exchange.js';
+import { ResponseCache } from './exchange/response-cache.js';
 import { UpstreamRelay } from './exchange/relay.js';
 import { createHttpApp } from './http/app.js';
+import { MCP_PATH } from './http/endpoints.js';
+import { METADATA_PATH } from './http/metadata-endpoint.js';
+import type { HttpReply, HttpRequest } from './http/port.js';
 import { listen } from './http/server.js';
 import { openStore } from './replay/open-store.js';
 import { StoreError } from './replay/store.js';
@@ -33,6 +44,12 @@ export { ConfigError } from './config/config-error.js';
 export { StoreError };
 export type { DemoUpstreams, EraVerdict, GatewayConfig, GatewayOptions, UpstreamConfig, UpstreamReport };
 
+/** What is under way in a gateway. */
+export interface GatewayActivity extends Activity {
+  /** Requests to upstreams, open streams included. */
+  readonly upstreamRequests: number;
+}
+
 /** A running gateway. */
 export interface Gateway {
   /** URL of the endpoint of the default upstream, such as `http://127.0.0.1:8808/mcp`. */
@@ -40,6 +57,8 @@ export interface Gateway {
   readonly port: number;
   /** What is believed of an upstream's era; undefined while nobody has asked. */
   verdict(upstream: string): EraVerdict | undefined;
+  /** What is under way just now. */
+  activity(): GatewayActivity;
   /** Stops taking requests, waits up to `graceMs` milliseconds for those in progress, then ends everything. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -49,6 +68,11 @@ export interface UpstreamParts {
   readonly halves: Readonly<Record<Era, UpstreamHalf>>;
   readonly eras: EraResolver;
   readonly relay: UpstreamRelay;
+  readonly resource: ProtectedResource;
+  /** The reply as this upstream's kind of authorization wants it. */
+  reply(inner: HttpReply): HttpReply;
+  /** Requests to the upstream under way, open streams included. */
+  readonly inFlight: number;
   close(): Promise<void>;
 }
 
@@ -62,11 +86,17 @@ export function createUpstream(name: string, config: GatewayConfig, log: Logger)
     connectMs: config.timeouts.connectMs,
     tls: upstream.tls,
   });
-  const context = { config, log, servedRevisions: SERVED_REVISIONS, name, upstream, http };
+  const context = { config, log, servedRevisions: SERVED_REVISIONS, instance: '', name, upstream, http };
   const halves = createUpstreamHalves(context);
   const rounds = { rounds: config.limits.rounds, maxMs: config.timeouts.callMaxMs };
   const bridges = {
-    legacy: new LegacyClientBridge(name, legacyFeatures, rounds, log),
+    legacy: new LegacyClientBridge(
+      name,
+      legacyFeatures,
+      rounds,
+      log,
+      upstream.cache ? new ResponseCache() : undefined,
+    ),
     modern: new ModernClientBridge(name, SERVED_REVISIONS, rounds, log),
   };
   const translate = (introduction: Introduction, era: Era): Introduction =>
@@ -77,15 +107,35 @@ export function createUpstream(name: string, config: GatewayConfig, log: Logger)
     ttlMs: config.timeouts.eraTtlMs,
     retryMs: config.timeouts.eraRetryMs,
     log,
+    sendsCredential: ({ caller }) => authorizationFor(upstream, caller) !== undefined,
   });
+  const own = ownUrls(name, config);
+  const isStatic = upstream.authorization.mode === 'static';
   return {
     halves,
     eras,
-    relay: new UpstreamRelay(name, halves, eras, bridges),
+    relay: new UpstreamRelay(name, halves, eras, bridges, upstream.maxCalls, config.limits.retryAfterSeconds),
+    resource: new ProtectedResource(http, own?.resource),
+    reply: (inner) =>
+      isStatic || own !== undefined ? new ChallengeReply(inner, own?.metadata, isStatic) : inner,
+    get inFlight() {
+      return http.inFlight;
+    },
     close: async () => {
       await Promise.all([halves.legacy.close(), halves.modern.close()]);
       await http.close();
     },
+  };
+}
+
+/** The gateway's URL for an upstream and for its metadata, when it was told its public URL. */
+function ownUrls(name: string, config: GatewayConfig): { resource: string; metadata: string } | undefined {
+  if (config.publicUrl === undefined) return undefined;
+  const base = new URL(config.publicUrl);
+  const path = name === config.defaultUpstream ? MCP_PATH : `${MCP_PATH}/${name}`;
+  return {
+    resource: new URL(path, base.origin).href,
+    metadata: new URL(METADATA_PATH + path, base.origin).href,
   };
 }
 
@@ -99,8 +149,23 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
   const log = createLog(config.logging.level);
   const upstreams = new Map<string, UpstreamParts>();
   for (const name of Object.keys(config.upstreams)) upstreams.set(name, createUpstream(name, config, log));
+  const instance = randomBytes(9).toString('base64url');
   const store = await openStore(config.store, log);
-  const endpoint = new Endpoint({ config, log, servedRevisions: SERVED_REVISIONS, store });
+  const endpoint = new Endpoint({ config, log, servedRevisions: SERVED_REVISIONS, instance, store });
+  const serve = async (name: string, request: HttpRequest, reply: HttpReply) => {
+    const parts = upstreams.get(name);
+    if (parts === undefined) throw new Error(`no upstream named ${name}`);
+    await endpoint.serve(request, parts.reply(reply), parts.relay);
+  };
+  if (config.cluster !== undefined) {
+    const { url, prefix } = config.cluster;
+    endpoint.cluster = new Cluster(
+      instance,
+      await RedisLink.connect({ url, prefix, instance, log }),
+      serve,
+      log,
+    );
+  }
   const names = [...upstreams.keys()];
   const app = createHttpApp({
     listen: config.listen,
@@ -116,10 +181,11 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
       const principal = principalOf(head.headers['authorization']);
       return principal.anonymous ? undefined : principal.key;
     },
-    serve: async (name, request, reply) => {
+    serve,
+    protectedResource: (name) => {
       const parts = upstreams.get(name);
       if (parts === undefined) throw new Error(`no upstream named ${name}`);
-      await endpoint.serve(request, reply, parts.relay);
+      return parts.resource.read();
     },
   });
   const server = await listen(app, config.listen).catch(async (error: unknown) => {
@@ -131,9 +197,15 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
     url: `${server.url}/mcp`,
     port: server.port,
     verdict: (name) => upstreams.get(name)?.eras.verdict,
+    activity: () => {
+      let upstreamRequests = 0;
+      for (const parts of upstreams.values()) upstreamRequests += parts.inFlight;
+      return { ...endpoint.activity(), upstreamRequests };
+    },
     close: async ({ graceMs = 0 } = {}) => {
       await endpoint.close();
       await server.close({ graceMs });
+      await endpoint.cluster?.close();
       await Promise.all([...upstreams.values()].map((parts) => parts.close()));
       await store.close();
     },

@@ -36,7 +36,7 @@ const ADAPTERS = sourcesUnder('adapters');
 const ALL = [...SRC, ...ADAPTERS];
 const MANIFEST = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   dependencies: Record<string, string>;
-  optionalDependencies: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
 };
 
 /** Every import that matches, as `importer -> imported`. */
@@ -139,16 +139,19 @@ describe('packages', () => {
     const imported = new Set(
       ALL.flatMap(({ imports }) => imports).flatMap((specifier) => packageOf(specifier) ?? []),
     );
-    for (const name of Object.keys(MANIFEST.optionalDependencies)) imported.delete(name);
-    expect([...imported].sort()).toEqual(Object.keys(MANIFEST.dependencies).sort());
+    const { dependencies, optionalDependencies = {} } = MANIFEST;
+    expect(
+      [...imported].filter((name) => !Object.hasOwn({ ...dependencies, ...optionalDependencies }, name)),
+    ).toEqual([]);
+    expect(Object.keys(dependencies).filter((name) => !imported.has(name))).toEqual([]);
   });
 
   test.each([
-    ['better-sqlite3', 'src/replay/sqlite/'],
-    ['redis', 'src/replay/redis/'],
+    ['better-sqlite3', /^src\/replay\/sqlite\//],
+    ['redis', /^src\/(?:replay\/redis|cluster)\//],
   ])('%s is loaded under %s only, and only when it is used', (name, folder) => {
     const importers = ALL.filter(({ imports }) => imports.includes(name)).map(({ path }) => path);
-    expect(importers.filter((path) => !path.startsWith(folder))).toEqual([]);
+    expect(importers.filter((path) => !folder.test(path))).toEqual([]);
     for (const source of ALL.filter(({ path }) => importers.includes(path) && !path.endsWith('.d.ts'))) {
       expect(
         ts.transpile(source.text, { module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true }),

@@ -6,7 +6,7 @@ import type { ClientDescription } from '../../src/exchange/exchange.js';
 import type { HttpRequest } from '../../src/http/port.js';
 import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND } from '../../src/jsonrpc/error-code.js';
 import { InvalidMessageError, type Message, parseMessage } from '../../src/jsonrpc/message.js';
-import { printError, printResult } from '../../src/jsonrpc/print.js';
+import { printError, printNotification, printResult } from '../../src/jsonrpc/print.js';
 import { IMPLEMENTATION } from '../../src/telemetry/implementation.js';
 import { isLogLevel } from '../../src/translation/log-level.js';
 import { RESERVED_META } from '../../src/translation/reserved-meta.js';
@@ -59,6 +59,10 @@ async function serve(request: HttpRequest, reply: DemoReply): Promise<void> {
 
 async function answer(message: Message, client: ClientDescription, reply: DemoReply): Promise<void> {
   const method = message.method ?? '';
+  if (method === 'subscriptions/listen') {
+    acknowledge(message, reply);
+    return;
+  }
   const abort = new AbortController();
   // Closing the stream is the cancellation. @see /specification/2026-07-28/basic/patterns/cancellation
   reply.onClose(() => abort.abort());
@@ -91,6 +95,17 @@ async function answer(message: Message, client: ClientDescription, reply: DemoRe
     _meta: { [RESERVED_META.serverInfo]: { name: 'modern-demo', version: IMPLEMENTATION.version } },
   };
   reply.json(200, printResult(message.id ?? 'null', JSON.stringify(complete)));
+}
+
+/**
+ * Nothing here ever changes: the subscription is acknowledged as one to nothing, and stays open.
+ * @see /specification/2026-07-28/basic/patterns/subscriptions#acknowledgment
+ */
+function acknowledge(message: Message, reply: DemoReply): void {
+  const meta = `{${JSON.stringify(RESERVED_META.subscriptionId)}:${message.id ?? 'null'}}`;
+  reply.event(
+    printNotification('notifications/subscriptions/acknowledged', `{"_meta":${meta},"notifications":{}}`),
+  );
 }
 
 function errorOf(error: unknown): { code: number; text: string; status: number; data?: string } {

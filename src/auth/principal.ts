@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { HttpRequest } from '../http/port.js';
 
 /**
  * Who a request is made for. Sessions, replay, parked calls, upstream sessions and private cache entries belong
@@ -18,4 +19,17 @@ const ANONYMOUS: Principal = { key: 'anonymous', anonymous: true };
 export function principalOf(authorization: string | undefined): Principal {
   if (authorization === undefined) return ANONYMOUS;
   return { key: `h:${createHash('sha256').update(authorization).digest('base64url')}`, anonymous: false };
+}
+
+/** Whoever sends a request: as another instance has found out, or by the credential it carries. */
+export function principalOfRequest(request: HttpRequest): Principal {
+  return request.principal ?? principalOf(request.headers['authorization']);
+}
+
+/**
+ * Whose share a caller's sessions and waiting calls count against. Anonymous callers are told apart by their address,
+ * as far as they can be: otherwise one of them could use up the share of all.
+ */
+export function ownerOf(principal: Principal, remoteAddress: string): string {
+  return principal.anonymous ? `a:${remoteAddress}` : principal.key;
 }

@@ -75,6 +75,22 @@ const polling = z
   .prefault({})
   .describe('Server-side disconnect for legacy clients whose revision has it.');
 
+const cluster = z
+  .strictObject({
+    url: z
+      .string()
+      .regex(/^rediss?:\/\/\S+$/, 'a URL that begins with redis:// or rediss://')
+      .describe('The Redis server all instances share.'),
+    prefix: z
+      .string()
+      .regex(/^[\w:.-]{1,64}$/, '1 to 64 letters, digits, `_`, `:`, `.` or `-`')
+      .default('mcp-gangway')
+      .describe('Begins the names of all keys and channels in Redis.'),
+  })
+  .describe(
+    'Several instances as one: any of them takes any request of a session. Needs the package `redis`. Credentials never pass through Redis.',
+  );
+
 const compat = z
   .strictObject({
     hybridClients: z
@@ -150,6 +166,7 @@ export const gatewaySchema = z
     polling,
     limits: limitSchema,
     timeouts: timeoutSchema,
+    cluster: cluster.exactOptional(),
     compat,
     logging,
   })

@@ -89,9 +89,12 @@ export const upstreamSchema = z.strictObject({
   authorization,
   headers,
   tls,
-  maxConnections: count(256, 'Connections kept to this upstream for calls. Streams have their own.'),
+  maxCalls: count(
+    4000,
+    'Requests and subscriptions in progress at this upstream at once, calls that wait for answers included. More: 503.',
+  ),
   cache: z
     .boolean()
     .default(true)
-    .describe('Cache lists and `server/discover` for as long as the upstream says they are fresh.'),
+    .describe('Cache lists for clients of the other era for as long as the upstream says they are fresh.'),
 });

@@ -45,8 +45,13 @@ export function wants(filter: ChangeFilter, message: Message): boolean {
   if (change === undefined) return false;
   if ('list' in change) return filter.lists.has(change.list);
   if (filter.uris.has(change.uri)) return true;
-  for (const uri of filter.uris) if (change.uri.startsWith(uri)) return true;
+  for (const uri of filter.uris) if (isPartOf(change.uri, uri)) return true;
   return false;
+}
+
+/** Whether one uri names something inside what the other names: `a/b` is inside `a`, `ab` is not. */
+function isPartOf(inner: string, outer: string): boolean {
+  return inner.startsWith(outer) && (/[/?#]$/.test(outer) || /^[/?#]/.test(inner.slice(outer.length)));
 }
 
 const FILTER_MEMBERS: Readonly<Record<ListKind, string>> = {
@@ -76,6 +81,11 @@ export function printFilter(filter: ChangeFilter): string {
   for (const kind of LIST_KINDS) if (filter.lists.has(kind)) members[FILTER_MEMBERS[kind]] = true;
   if (filter.uris.size > 0) members['resourceSubscriptions'] = [...filter.uris];
   return JSON.stringify(members);
+}
+
+/** Whether a filter lets nothing pass. */
+export function isNothing(filter: ChangeFilter): boolean {
+  return filter.lists.size === 0 && filter.uris.size === 0;
 }
 
 /** Whether everything one filter wants is in another. */

@@ -117,6 +117,13 @@ export interface Watch {
   close(): void;
 }
 
+/** News of finished URL elicitations. */
+export interface Completions {
+  /** Whether there is a stream they can come on just now. */
+  readonly live: boolean;
+  stop(): void;
+}
+
 /** An upstream of one era, as the core sees it. */
 export interface UpstreamHalf {
   readonly era: Era;
@@ -135,6 +142,11 @@ export interface UpstreamHalf {
    * @throws GatewayError
    */
   watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch>;
+  /**
+   * Hears of finished URL elicitations on behalf of a client of the other era. Undefined when there is nothing to hear
+   * them on, or when the upstream's era has no such news.
+   */
+  hearCompletions(from: Introduction, onComplete: (elicitationId: string) => void): Completions | undefined;
   /** Whether the upstream opens such a carrier; undefined when its era has none, or when that cannot be told. */
   offersStream(from: Introduction): Promise<boolean | undefined>;
   /** Ends everything this half holds open. */

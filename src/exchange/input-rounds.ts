@@ -1,8 +1,14 @@
 import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
 import { Draft } from '../jsonrpc/draft.js';
+import { INTERNAL_ERROR } from '../jsonrpc/error-code.js';
 import { memberOf, scanInnerObject, stringValue, valueText } from '../jsonrpc/json-scan.js';
 import type { Message } from '../jsonrpc/message.js';
-import { QUESTION_METHODS, missingCapability, portableParams } from '../translation/question.js';
+import {
+  QUESTION_METHODS,
+  answerProblem,
+  missingCapability,
+  portableParams,
+} from '../translation/question.js';
 import { deriveExchange } from './derive.js';
 import type { Exchange } from './exchange.js';
 import {
@@ -45,10 +51,28 @@ export async function runWithQuestions(
   run: (exchange: Exchange) => Promise<Outcome>,
   limits: RoundLimits,
 ): Promise<Outcome> {
-  const deadline = Date.now() + limits.maxMs;
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), limits.maxMs);
+  timer.unref();
+  // What is under way when the time is up ends at once: a call upstream, a question, a pause.
+  const bounded = deriveExchange(exchange, { signal: AbortSignal.any([exchange.signal, deadline.signal]) });
+  try {
+    const outcome = await rounds(bounded, run, limits.rounds);
+    const expired = outcome.kind === 'failed' && deadline.signal.aborted && !exchange.signal.aborted;
+    return expired ? failure(tooLong()) : outcome;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function rounds(
+  exchange: Exchange,
+  run: (exchange: Exchange) => Promise<Outcome>,
+  max: number,
+): Promise<Outcome> {
   const consents = new UrlConsents();
   const backoff = new Backoff(250, 10_000);
-  let rounds = 0;
+  let asks = 0;
   let current = exchange;
   for (;;) {
     const outcome = await run(current);
@@ -57,15 +81,14 @@ export async function runWithQuestions(
       return outcome;
     }
     if (exchange.signal.aborted) return cancelled();
-    if (Date.now() > deadline) return failure(tooLong());
     const round = readRound(outcome);
     if (round === undefined) return failure(unusable());
     for (const notice of consents.completed(round.questions)) exchange.notify(notice);
     const { fresh, repeated } = consents.split(round.questions);
     let answers: readonly Answer[] = repeated;
     if (fresh.length > 0) {
-      rounds++;
-      if (rounds > limits.rounds) return failure(tooManyRounds(limits.rounds));
+      asks++;
+      if (asks > max) return failure(tooManyRounds(max));
       const asked = await ask(exchange, fresh, consents);
       if (asked.kind === 'failed') return asked;
       answers = [...repeated, ...asked.answers];
@@ -87,32 +110,45 @@ async function ask(
     const missing = missingCapability(exchange.client.capabilities, method, params);
     if (missing !== undefined) return failure(undeclared(method, missing));
   }
-  let answers: readonly Answer[];
+  const withdraw = new AbortController();
+  const signal = AbortSignal.any([exchange.signal, withdraw.signal]);
   try {
-    answers = await exchange.ask(
-      questions.map((question) => consents.prepare(withPortableParams(question))),
-      exchange.signal,
+    const answers = await Promise.all(
+      questions.map(async (question): Promise<Answer> => {
+        const [answer] = await exchange.ask([consents.prepare(withPortableParams(question))], signal);
+        const usable = usableAnswer(question, answer);
+        consents.note(question, usable);
+        return usable;
+      }),
     );
+    return { kind: 'answered', answers };
   } catch (error) {
     if (exchange.signal.aborted) return cancelled();
     if (error instanceof GatewayError) return failure(error);
     throw error;
+  } finally {
+    // One that failed ends the exchange: nobody should think about the others any longer.
+    withdraw.abort();
   }
-  const usable: Answer[] = [];
-  for (const [index, question] of questions.entries()) {
-    const answer = answers[index];
-    if (answer === undefined) return failure(unusable());
-    if (answer.kind === 'result') {
-      consents.note(question, answer);
-      usable.push({ ...answer, key: question.key });
-    } else if (question.method === 'elicitation/create') {
-      // A client that cannot show the form has, for the server, dismissed it.
-      usable.push({ kind: 'result', key: question.key, result: '{"action":"cancel"}' });
-    } else {
-      return clientError(answer.error);
-    }
-  }
-  return { kind: 'answered', answers: usable };
+}
+
+/**
+ * The answer as the server gets it.
+ * @throws GatewayError the client's own error, for a question that only an answer helps on
+ */
+function usableAnswer(question: Question, answer: Answer | undefined): Answer {
+  const { key, method } = question;
+  const problem =
+    answer?.kind === 'result' ? answerProblem(method, answer.result) : 'was answered with an error';
+  if (answer?.kind === 'result' && problem === undefined) return { ...answer, key };
+  // A client that cannot show the form has, for the server, dismissed it.
+  if (method === 'elicitation/create') return { kind: 'result', key, result: '{"action":"cancel"}' };
+  if (answer?.kind === 'error') throw clientError(answer.error);
+  throw new GatewayError(
+    GATEWAY_CODE.questionFailed,
+    `the client's answer to ${method} ${problem ?? 'is missing'}`,
+    { status: 200 },
+  );
 }
 
 function withPortableParams(question: Question): Question {
@@ -169,19 +205,16 @@ function retry(message: Message, answers: readonly Answer[], state: string | und
   return redraw(draft);
 }
 
-function clientError(error: string): FailedOutcome {
+function clientError(error: string): GatewayError {
   const scan = scanInnerObject(error, 0);
   const code = memberOf(scan, 'code');
   const data = memberOf(scan, 'data');
   const numeric = code === undefined ? Number.NaN : Number(valueText(error, code));
-  return {
-    kind: 'failed',
-    origin: 'gateway',
-    code: Number.isInteger(numeric) ? numeric : -32603,
-    text: stringValue(error, memberOf(scan, 'message')) ?? 'the client refused to answer',
-    status: 200,
-    ...(data !== undefined && { data: valueText(error, data) }),
-  };
+  return new GatewayError(
+    Number.isInteger(numeric) ? numeric : INTERNAL_ERROR,
+    stringValue(error, memberOf(scan, 'message')) ?? 'the client refused to answer',
+    { status: 200, ...(data !== undefined && { data: valueText(error, data) }) },
+  );
 }
 
 function undeclared(method: string, missing: string): GatewayError {

@@ -15,12 +15,14 @@ import { INTERACTIVE_METHODS } from '../translation/question.js';
 import { modernResultToLegacy, resultTypeOf } from '../translation/result.js';
 import { structuredContentToLegacy } from '../translation/structured-content.js';
 import { modernToolsToLegacy } from '../translation/tools-list.js';
+import { changeOf } from './change-filter.js';
 import { deriveExchange } from './derive.js';
 import { eachTool } from './each-tool.js';
 import type { ClientDescription, Exchange, Introduction, UpstreamHalf } from './exchange.js';
 import { type RoundLimits, runWithQuestions } from './input-rounds.js';
 import { IncreasingProgress } from './increasing-progress.js';
 import { type CompleteOutcome, type FailedOutcome, type Outcome, failure } from './outcome.js';
+import type { ResponseCache } from './response-cache.js';
 import { type Bridge, introductionOf } from './relay.js';
 import { SharedListen } from './shared-listen.js';
 import { ToolCatalog, type ToolTraits } from './tool-catalog.js';
@@ -48,6 +50,8 @@ export class LegacyClientBridge implements Bridge {
     private readonly features: (revision: string) => LegacyFeatures,
     private readonly limits: RoundLimits,
     private readonly log: Logger,
+    /** Undefined: nothing is cached. */
+    private readonly cache: ResponseCache | undefined,
   ) {
     this.tools = new ToolCatalog(readTraits);
   }
@@ -58,6 +62,10 @@ export class LegacyClientBridge implements Bridge {
 
   async run(exchange: Exchange, upstream: UpstreamHalf): Promise<Outcome> {
     const { method } = exchange;
+    if (this.listens.size > 0) {
+      const from = this.introduction(introductionOf(exchange));
+      this.listens.get(listenKey(from))?.renew(from);
+    }
     if (method === 'logging/setLevel') return setLevel(exchange);
     if (method === 'resources/subscribe' || method === 'resources/unsubscribe') {
       return this.subscription(exchange, upstream);
@@ -68,8 +76,11 @@ export class LegacyClientBridge implements Bridge {
       client: this.client(exchange.client),
       notify: (message) => !progress.passes(message) || exchange.notify(message),
     });
-    if (!INTERACTIVE_METHODS.has(method))
-      return this.translate(await upstream.run(translated), translated, undefined);
+    if (!INTERACTIVE_METHODS.has(method)) {
+      const fetch = () => upstream.run(translated);
+      const fetched = this.cache === undefined ? await fetch() : await this.cache.serve(translated, fetch);
+      return this.translate(fetched, translated, undefined);
+    }
     let traits: ToolTraits | undefined;
     const run =
       method === 'tools/call'
@@ -133,13 +144,24 @@ export class LegacyClientBridge implements Bridge {
 
   private listenFor(from: Introduction, upstream: UpstreamHalf): SharedListen {
     const introduction = this.introduction(from);
-    const key = `${from.caller.principal.key} ${introduction.client.capabilities}`;
+    const key = listenKey(introduction);
     let listen = this.listens.get(key);
     if (listen === undefined) {
-      listen = new SharedListen(introduction, upstream, this.log, () => this.listens.delete(key));
+      listen = new SharedListen(introduction, upstream, this.log, {
+        empty: () => this.listens.delete(key),
+        change: (change) => this.forget(change),
+      });
       this.listens.set(key, listen);
     }
     return listen;
+  }
+
+  /** What was learnt of a list is worth nothing once it has changed. */
+  private forget(change: Message): void {
+    const what = changeOf(change);
+    if (what === undefined || !('list' in what)) return;
+    this.cache?.invalidate(what.list);
+    if (what.list === 'tools') this.tools.clear();
   }
 
   private client(client: ClientDescription): ClientDescription {
@@ -200,6 +222,11 @@ export class LegacyClientBridge implements Bridge {
     }
     return { kind: 'complete', message, draft };
   }
+}
+
+/** One subscription per credential and capabilities, in the upstream's words. */
+function listenKey({ caller, client }: Introduction): string {
+  return `${caller.principal.key} ${client.capabilities}`;
 }
 
 function readTraits(page: Message): ReadonlyMap<string, ToolTraits> {

@@ -85,7 +85,7 @@ export class ModernClientBridge implements Bridge {
       if (problem !== undefined) return problem;
     }
     const outcome = INTERACTIVE_METHODS.has(method)
-      ? await runWithRequiredUrls(translated, (round) => upstream.run(round), this.limits)
+      ? await runWithRequiredUrls(translated, upstream, this.limits)
       : await upstream.run(translated);
     return this.translate(outcome, translated);
   }

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors/gateway-error.js';
+import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
 import type { Message } from '../jsonrpc/message.js';
 import type { EraResolver } from '../upstreams/era-resolver.js';
 import type { Era, Exchange, Introduction, Relay, ServerDescription, UpstreamHalf } from './exchange.js';
@@ -17,12 +17,18 @@ export interface Bridge {
  * else goes over the bridge for that client's era.
  */
 export class UpstreamRelay implements Relay {
+  private calls = 0;
+
   constructor(
     readonly name: string,
     private readonly halves: Readonly<Record<Era, UpstreamHalf>>,
     private readonly eras: EraResolver,
     /** By the era of the client. */
     private readonly bridges: Readonly<Record<Era, Bridge>>,
+    /** Calls in progress at once; more are refused instead of queued. */
+    private readonly maxCalls: number,
+    /** What a refused caller is told, in seconds. */
+    private readonly retryAfterSeconds: number,
   ) {}
 
   async introduce(introduction: Introduction): Promise<ServerDescription> {
@@ -40,6 +46,8 @@ export class UpstreamRelay implements Relay {
   }
 
   async run(exchange: Exchange): Promise<Outcome> {
+    if (this.calls >= this.maxCalls) return failure(this.overloaded());
+    this.calls++;
     try {
       const introduction = introductionOf(exchange);
       const era = await this.eras.resolve(introduction);
@@ -53,7 +61,17 @@ export class UpstreamRelay implements Relay {
     } catch (error) {
       if (error instanceof GatewayError) return failure(error);
       throw error;
+    } finally {
+      this.calls--;
     }
+  }
+
+  private overloaded(): GatewayError {
+    return new GatewayError(
+      GATEWAY_CODE.overloaded,
+      `${this.maxCalls} calls to the upstream ${this.name} are in progress, which is its limit`,
+      { status: 503, headers: { 'Retry-After': String(this.retryAfterSeconds) } },
+    );
   }
 
   async notify(from: Introduction, message: Message): Promise<void> {

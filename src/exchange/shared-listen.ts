@@ -4,7 +4,7 @@ import type { Message } from '../jsonrpc/message.js';
 import type { Logger } from '../telemetry/logger.js';
 import { stripReservedMeta } from '../translation/reserved-meta.js';
 import { Backoff } from '../upstreams/backoff.js';
-import { type ChangeFilter, LIST_KINDS, isWithin, wants } from './change-filter.js';
+import { type ChangeFilter, LIST_KINDS, NO_CHANGES, isNothing, isWithin, wants } from './change-filter.js';
 import { ChangeThrottle } from './change-throttle.js';
 import type { Conversation, Introduction, UpstreamHalf, Watch } from './exchange.js';
 import { possibleChanges } from './listen-service.js';
@@ -13,6 +13,9 @@ import { redraw } from './relabel.js';
 /** Bursts of one change within this many milliseconds become two notifications at most. */
 const THROTTLE_MS = 200;
 
+/** A subscription that lasted this long, in milliseconds, is reason to try again soon when it breaks. */
+const STABLE_MS = 30_000;
+
 interface Member {
   lists: boolean;
   readonly uris: Set<string>;
@@ -20,12 +23,15 @@ interface Member {
 
 /**
  * One subscription to a modern upstream for all legacy sessions of one credential (X24): opened when first needed, opened
- * anew before the old one closes when more is wanted, re-opened when it breaks, and closed with the last session.
+ * anew before the old one closes when more is wanted, re-opened when it breaks, and closed when nobody wants anything.
  */
 export class SharedListen {
   private readonly members = new Map<Conversation, Member>();
   private watch: Watch | undefined;
-  private covered: ChangeFilter = { lists: new Set(), uris: new Set() };
+  private openedAt = 0;
+  private covered = NO_CHANGES;
+  /** What nobody watched since the last subscription broke: it may have changed, and is told when there is a new one. */
+  private missed: ChangeFilter | undefined;
   /** Changes of the subscription follow one another. */
   private queue: Promise<unknown> = Promise.resolve();
   private introduction: Introduction;
@@ -38,7 +44,12 @@ export class SharedListen {
     introduction: Introduction,
     private readonly upstream: UpstreamHalf,
     private readonly log: Logger,
-    private readonly onEmpty: () => void,
+    private readonly observer: {
+      /** The last session has left. */
+      empty(): void;
+      /** A change came in, before any session hears of it. */
+      change(change: Message): void;
+    },
   ) {
     this.introduction = introduction;
   }
@@ -47,16 +58,17 @@ export class SharedListen {
   attach(from: Introduction, conversation: Conversation): void {
     this.introduction = from;
     this.memberOf(conversation).lists = true;
-    this.cover().catch((error: unknown) => this.complain(error));
+    this.cover().catch((error: unknown) => this.failed(error));
   }
 
   /** A session wants to hear of a resource. @throws GatewayError the upstream does not honour it */
   async subscribe(from: Introduction, conversation: Conversation, uri: string): Promise<void> {
     this.introduction = from;
     const member = this.memberOf(conversation);
+    const had = member.uris.has(uri);
     member.uris.add(uri);
     try {
-      const honoured = await this.cover();
+      const honoured = await this.cover(uri);
       if (!honoured.uris.has(uri)) {
         throw new GatewayError(
           -32602,
@@ -67,21 +79,37 @@ export class SharedListen {
         );
       }
     } catch (error) {
-      member.uris.delete(uri);
+      if (!had) this.unsubscribe(conversation, uri);
       throw error;
     }
   }
 
   unsubscribe(conversation: Conversation, uri: string): void {
     this.members.get(conversation)?.uris.delete(uri);
+    this.closeIfUnwanted();
+  }
+
+  /** The credential to go on with: a broken subscription that waits for its next attempt does not wait for a new one. */
+  renew(from: Introduction): void {
+    const changed = from.caller.authorization !== this.introduction.caller.authorization;
+    this.introduction = from;
+    if (changed && this.retryTimer !== undefined) this.reopen();
   }
 
   close(): void {
     this.closed = true;
-    clearTimeout(this.retryTimer);
     this.throttle.close();
-    this.watch?.close();
+    this.drop();
+  }
+
+  private drop(): void {
+    clearTimeout(this.retryTimer);
+    this.retryTimer = undefined;
+    this.missed = undefined;
+    this.covered = NO_CHANGES;
+    const { watch } = this;
     this.watch = undefined;
+    watch?.close();
   }
 
   private memberOf(conversation: Conversation): Member {
@@ -96,9 +124,16 @@ export class SharedListen {
 
   private leave(conversation: Conversation): void {
     this.members.delete(conversation);
-    if (this.members.size > 0) return;
+    if (this.members.size > 0) {
+      this.closeIfUnwanted();
+      return;
+    }
     this.close();
-    this.onEmpty();
+    this.observer.empty();
+  }
+
+  private closeIfUnwanted(): void {
+    if (isNothing(this.wanted())) this.drop();
   }
 
   /** What all members together want. */
@@ -108,13 +143,19 @@ export class SharedListen {
     return { lists: new Set(lists), uris: new Set(members.flatMap((member) => [...member.uris])) };
   }
 
-  /** Makes the subscription cover what is wanted; resolves with what the upstream honours. */
-  private cover(): Promise<ChangeFilter> {
+  /**
+   * Makes the subscription cover what is wanted; resolves with what the upstream honours.
+   * @param uri asked for now: a refusal of before is no answer
+   */
+  private cover(uri?: string): Promise<ChangeFilter> {
     const step = this.queue.then(async () => {
       if (this.closed)
         throw new GatewayError(GATEWAY_CODE.sessionEnded, 'the session has ended', { status: 404 });
       const wanted = this.wanted();
-      if (this.watch !== undefined && isWithin(wanted, this.covered)) return this.watch.honoured;
+      if (isNothing(wanted)) return NO_CHANGES;
+      const { watch } = this;
+      const answered = uri === undefined || watch?.honoured.uris.has(uri) === true;
+      if (watch !== undefined && answered && isWithin(wanted, this.covered)) return watch.honoured;
       return this.open(wanted);
     });
     this.queue = step.catch(() => undefined);
@@ -122,40 +163,61 @@ export class SharedListen {
   }
 
   private async open(wanted: ChangeFilter): Promise<ChangeFilter> {
-    const old = this.watch;
-    const watch = await this.upstream.watch(this.introduction, wanted, (change) =>
-      this.throttle.offer(change),
-    );
-    if (this.closed) {
+    const watch = await this.upstream.watch(this.introduction, wanted, (change) => {
+      this.backoff.reset();
+      this.take(change);
+    });
+    if (this.closed || isNothing(this.wanted())) {
       watch.close();
       return watch.honoured;
     }
+    clearTimeout(this.retryTimer);
+    this.retryTimer = undefined;
+    const old = this.watch;
     this.watch = watch;
     this.covered = wanted;
+    this.openedAt = Date.now();
     old?.close();
+    const { missed } = this;
+    this.missed = undefined;
+    if (missed !== undefined) for (const change of possibleChanges(missed)) this.take(change);
     void watch.ended.then(() => {
-      if (this.watch === watch) this.reopenLater(watch);
+      if (this.watch === watch) this.onLost(watch);
     });
     return watch.honoured;
   }
 
   /** The upstream ended the stream: what changes until it is open again is told then. */
-  private reopenLater(lost: Watch): void {
-    if (this.closed) return;
+  private onLost(watch: Watch): void {
     this.watch = undefined;
-    this.retryTimer = setTimeout(() => {
-      this.cover().then(
-        () => {
-          this.backoff.reset();
-          for (const change of possibleChanges(lost.honoured)) this.throttle.offer(change);
-        },
-        (error: unknown) => {
-          this.complain(error);
-          this.reopenLater(lost);
-        },
-      );
-    }, this.backoff.next());
+    this.missed = watch.honoured;
+    if (Date.now() - this.openedAt > STABLE_MS) this.backoff.reset();
+    this.reopenLater();
+  }
+
+  private reopenLater(): void {
+    if (this.closed || this.retryTimer !== undefined) return;
+    this.retryTimer = setTimeout(() => this.reopen(), this.backoff.next());
     this.retryTimer.unref();
+  }
+
+  private reopen(): void {
+    clearTimeout(this.retryTimer);
+    this.retryTimer = undefined;
+    this.cover().catch((error: unknown) => this.failed(error));
+  }
+
+  private failed(error: unknown): void {
+    const problem = error instanceof Error ? error.message : 'unknown';
+    this.log.warn({ problem }, 'a subscription to changes could not be opened');
+    // A server that refuses subscriptions from the first goes on refusing; one that had served one may again.
+    if (this.watch === undefined && (this.missed !== undefined || mayPass(error))) this.reopenLater();
+  }
+
+  /** What was cached is stale before anybody can ask because of the notification. */
+  private take(change: Message): void {
+    this.observer.change(change);
+    this.throttle.offer(change);
   }
 
   private deliver(change: Message): void {
@@ -167,9 +229,11 @@ export class SharedListen {
       if (wants({ lists, uris: member.uris }, message)) conversation.notify(message);
     }
   }
+}
 
-  private complain(error: unknown): void {
-    const problem = error instanceof Error ? error.message : 'unknown';
-    this.log.warn({ problem }, 'a subscription to changes could not be opened');
-  }
+/** Whether a failure may be gone at the next attempt: trouble on the way, load, or a credential that ran out. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return false;
+  const { status } = error;
+  return status === 401 || status === 408 || status === 429 || status >= 500;
 }

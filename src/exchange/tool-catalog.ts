@@ -53,7 +53,9 @@ export class ToolCatalog {
     const known = this.catalogs.get(keyOf(exchange));
     const traits = known?.tools.get(tool);
     if (traits !== undefined || known?.complete === true) return traits;
-    return (await this.fetch(exchange, upstream)).tools.get(tool);
+    // The list is fetched for everybody who waits for it, so one of them who cancels leaves, and no more.
+    const catalog = await Promise.race([this.fetch(exchange, upstream), aborted(exchange.signal)]);
+    return catalog?.tools.get(tool);
   }
 
   /** What is known without asking. */
@@ -64,6 +66,11 @@ export class ToolCatalog {
   /** Forgets what this caller was shown. */
   forget(exchange: Exchange): void {
     this.catalogs.delete(keyOf(exchange));
+  }
+
+  /** Forgets everything: the tools have changed. */
+  clear(): void {
+    this.catalogs.clear();
   }
 
   private async fetch(exchange: Exchange, upstream: UpstreamHalf): Promise<Catalog> {
@@ -101,6 +108,14 @@ export class ToolCatalog {
   }
 }
 
+/** Resolves when the signal is aborted. */
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}
+
 function keyOf(exchange: Exchange): string {
   return `${exchange.caller.principal.key} ${exchange.client.capabilities}`;
 }
@@ -113,7 +128,8 @@ function cursorOf(page: Message): string | undefined {
 function listExchange(exchange: Exchange, cursor: string | undefined): Exchange {
   const params = cursor === undefined ? '{}' : JSON.stringify({ cursor });
   const message = parseMessage(printRequest('0', 'tools/list', params), { maxDepth: 8 });
-  const { era, client, caller, headers, signal } = exchange;
+  const { era, client, caller, headers } = exchange;
+  const { signal } = new AbortController();
   return {
     era,
     message,

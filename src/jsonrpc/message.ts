@@ -42,6 +42,8 @@ export class InvalidMessageError extends Error {
     message: string,
     /** The id, when it could be read: an answer carries it. */
     readonly id?: RawId,
+    /** It has no `method`, so it was meant as the response to a request. */
+    readonly isResponse: boolean = false,
   ) {
     super(message);
     this.name = 'InvalidMessageError';
@@ -70,20 +72,26 @@ export function parseMessage(text: string, options: ParseOptions): Message {
       ? new InvalidMessageError(-32600, `not a JSON-RPC message: ${error.message}`)
       : new InvalidMessageError(-32700, `not valid JSON: ${error.message}`);
   }
-  return classify(text, root, options.lenient ?? false);
+  const lenient = options.lenient ?? false;
+  if (lenient && memberOf(root, 'jsonrpc') === undefined)
+    return parseMessage(withVersion(text, root), options);
+  return classify(text, root, lenient);
+}
+
+/** The text with the member that real servers forget and strict clients insist on. */
+function withVersion(text: string, root: ObjectScan): string {
+  const comma = root.members.length > 0 ? ',' : '';
+  return `{"jsonrpc":"2.0"${comma}${text.slice(root.start + 1)}`;
 }
 
 function classify(text: string, root: ObjectScan, lenient: boolean): Message {
   const idMember = memberOf(root, 'id');
   const id = readId(text, idMember);
-  const invalid = (problem: string): never => {
-    throw new InvalidMessageError(-32600, problem, id);
-  };
-  const version = memberOf(root, 'jsonrpc');
-  if (version === undefined ? !lenient : stringValue(text, version) !== '2.0') {
-    invalid('"jsonrpc" must be "2.0"');
-  }
   const methodMember = memberOf(root, 'method');
+  const invalid = (problem: string): never => {
+    throw new InvalidMessageError(-32600, problem, id, methodMember === undefined);
+  };
+  if (stringValue(text, memberOf(root, 'jsonrpc')) !== '2.0') invalid('"jsonrpc" must be "2.0"');
   if (methodMember !== undefined) {
     const method = stringValue(text, methodMember);
     if (method === undefined) return invalid('"method" must be a string');

@@ -1,6 +1,7 @@
 import { GATEWAY_CODE } from '../errors/gateway-error.js';
 import { printError } from '../jsonrpc/print.js';
 import type { EventIds } from './event-id.js';
+import { MemoryStore } from './memory-store.js';
 import { STREAMS_PER_RUN, type Store, type StoredStream, type StreamChange } from './store.js';
 import { type StoredEvent, StreamLog, type StreamKind } from './stream-log.js';
 
@@ -37,6 +38,7 @@ const MAX_TOMBSTONES = 1000;
  * lost with the system's last writes.
  */
 const RESTORE_GAP = 2 ** 20;
+const IN_MEMORY = { store: new MemoryStore(), session: '' };
 let lastStream = 0;
 
 /** A change before it is said whose it is. */
@@ -70,14 +72,13 @@ export class ReplayBuffer {
     readonly ids: EventIds,
     readonly limits: ReplayLimits,
     private readonly total: ReplayTotal,
-    private readonly store: Store,
-    /** The key the session is stored under. */
-    private readonly session: string,
     private readonly observer: {
       /** The stream lost its connection while its requests run on. */
       detached(stream: StreamLog): void;
       attached(stream: StreamLog): void;
     },
+    /** Where the logs are kept, and under which key the session is. */
+    private readonly home: { readonly store: Store; readonly session: string } = IN_MEMORY,
   ) {}
 
   /**
@@ -86,7 +87,7 @@ export class ReplayBuffer {
    */
   open(kind: StreamKind, requests: readonly string[] = []): StreamLog {
     lastStream++;
-    const stream = new StreamLog(this, this.store.run * STREAMS_PER_RUN + lastStream, kind);
+    const stream = new StreamLog(this, this.home.store.run * STREAMS_PER_RUN + lastStream, kind);
     this.streams.set(stream.id, stream);
     stream.open(requests);
     return stream;
@@ -106,13 +107,13 @@ export class ReplayBuffer {
 
   /** Tells the store of a change. Returns whether it has it already; otherwise `kept` is called when it does. */
   record(change: Unaddressed<StreamChange>, kept?: () => void): boolean {
-    if (!this.store.persistent) return true;
-    return this.store.write({ ...change, session: this.session }, kept);
+    if (!this.home.store.persistent) return true;
+    return this.home.store.write({ ...change, session: this.home.session }, kept);
   }
 
   /** Whether the store is so far behind that notifications are dropped. */
   get storeIsFull(): boolean {
-    if (!this.store.full) return false;
+    if (!this.home.store.full) return false;
     this.total.dropped++;
     return true;
   }
@@ -210,14 +211,18 @@ export class ReplayBuffer {
     for (const event of old) this.drop(stream, stream.events.indexOf(event), event);
   }
 
+  /** Drops events of one kind until there is room again: the oldest first, whatever their stream. */
   private evict(full: () => boolean, mayGo: MayGo): void {
-    for (const stream of this.streams.values()) {
-      for (let i = 0; i < stream.events.length && full();) {
-        const event = stream.events[i];
-        if (event === undefined || !mayGo(event, stream)) i++;
-        else this.drop(stream, i, event);
+    while (full()) {
+      let oldest: { stream: StreamLog; index: number; event: StoredEvent } | undefined;
+      for (const stream of this.streams.values()) {
+        const index = stream.events.findIndex((event) => mayGo(event, stream));
+        const event = stream.events[index];
+        if (event !== undefined && (oldest === undefined || event.at < oldest.event.at))
+          oldest = { stream, index, event };
       }
-      if (!full()) return;
+      if (oldest === undefined) return;
+      this.drop(oldest.stream, oldest.index, oldest.event);
     }
   }
 

@@ -21,6 +21,8 @@ export class EventDecoder {
   private readonly text = new TextDecoder('utf-8', { fatal: true });
   private readonly parser;
   private readonly ids: IdReader | undefined;
+  /** The last chunk ended in a CR, which was taken for a whole line end. */
+  private afterCr = false;
 
   /** @param maxSize bound on one event, in UTF-16 units */
   constructor(listener: DecoderListener, maxSize: number) {
@@ -38,8 +40,13 @@ export class EventDecoder {
 
   /** Feeds bytes. @throws RangeError an event beyond the bound; TypeError bytes that are not UTF-8 */
   feed(chunk: Uint8Array): void {
-    const text = this.text.decode(chunk, { stream: true });
+    let text = this.text.decode(chunk, { stream: true });
     if (text === '') return;
+    // The parser holds a CR at the end of a chunk back until it has seen whether an LF follows. A stream that ends its
+    // lines with CR would lose its last event that way, and get every other one late.
+    if (this.afterCr && text.startsWith('\n')) text = text.slice(1);
+    this.afterCr = text.endsWith('\r');
+    if (this.afterCr) text += '\n';
     this.ids?.feed(text);
     this.parser.feed(text);
   }

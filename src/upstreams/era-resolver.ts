@@ -19,6 +19,8 @@ export interface EraResolverOptions {
   /** How long a failed probe answers for the next ones, in milliseconds. */
   readonly retryMs: number;
   readonly log: Logger;
+  /** Whether the upstream is sent a credential for this caller. */
+  sendsCredential(introduction: Introduction): boolean;
 }
 
 /**
@@ -80,7 +82,7 @@ export class EraResolver {
     if (modern.kind === 'yes') return this.conclude('modern', [modern.evidence]);
     if (modern.kind === 'unknown') return this.giveUp(modern.error);
     // Without a credential there is nothing more to try: the client has to learn of the challenge.
-    if (modern.kind === 'refused' && introduction.caller.authorization === undefined) throw modern.error;
+    if (modern.kind === 'refused' && !this.options.sendsCredential(introduction)) throw modern.error;
     const legacy = await this.halves.legacy.probe(this.translate(introduction, 'legacy'));
     if (legacy.kind === 'yes') {
       const first = modern.kind === 'no' ? modern.evidence : 'server/discover was refused';

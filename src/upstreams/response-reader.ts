@@ -9,8 +9,8 @@ export interface ResponseReader {
   onHead?(head: ResponseHead): void;
   /** The upstream answers with an event stream. */
   onStream?(): void;
-  /** One JSON text: the body of a JSON response, or the data of one event. */
-  onText(text: string): void;
+  /** One JSON text: the body of a JSON response, or the data of one event, whose id it may come with. */
+  onText(text: string, id?: string): void;
   /** An event id, whether or not its block carried data. */
   onCursor?(id: string): void;
   /** `retry` in milliseconds. */
@@ -94,8 +94,8 @@ class Listener implements ResponseListener {
       const { reader } = this;
       this.decoder = new EventDecoder(
         {
-          onEvent: (data) => {
-            if (data !== '' && !this.settled) reader.onText(data);
+          onEvent: (data, id) => {
+            if (data !== '' && !this.settled) reader.onText(data, id);
           },
           ...(reader.onCursor && { onCursor: (id: string) => reader.onCursor?.(id) }),
           onRetry: (ms) => reader.onRetry?.(ms),

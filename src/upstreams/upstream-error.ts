@@ -48,6 +48,15 @@ export function statusError(head: ResponseHead, upstream: string): GatewayError 
   });
 }
 
+/** A response to a request that is no JSON-RPC response. @param problem what is wrong with it */
+export function invalidResponse(upstream: string, method: string, problem: string): GatewayError {
+  return new GatewayError(
+    GATEWAY_CODE.upstreamProtocol,
+    `the upstream ${upstream} answered ${method} with no JSON-RPC response (${problem})`,
+    { status: 502 },
+  );
+}
+
 /** The response headers of a refusal that concern the client: how to authenticate, and when to come back. */
 function relayedHeaders(head: ResponseHead): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};

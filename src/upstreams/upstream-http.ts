@@ -52,6 +52,7 @@ const MAX_REDIRECTS = 3;
 export class UpstreamHttp {
   private readonly agent: Agent;
   private readonly endpoint: URL;
+  private readonly running = new Set<Running>();
 
   constructor(private readonly options: UpstreamHttpOptions) {
     this.endpoint = new URL(options.url);
@@ -74,9 +75,67 @@ export class UpstreamHttp {
 
   /** Sends a request; the listener hears of everything else. */
   request(request: UpstreamRequest, listener: ResponseListener): RunningRequest {
-    const running = new Running(this.agent, this.options.headers, this.endpoint, request, listener);
+    const running: Running = new Running(
+      this.agent,
+      this.options.headers,
+      this.endpoint,
+      request,
+      listener,
+      () => this.running.delete(running),
+    );
+    this.running.add(running);
     running.dispatch(this.endpoint, 0);
     return running;
+  }
+
+  /**
+   * Fetches a small document from the upstream's origin, without credentials and without following redirects.
+   * @param maxBytes larger documents count as absent; @param timeoutMs bound in milliseconds
+   * @returns undefined when there was no usable answer
+   */
+  document(
+    path: string,
+    maxBytes: number,
+    timeoutMs: number,
+  ): Promise<{ status: number; body: string } | undefined> {
+    return new Promise((resolve) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      let status = 0;
+      const finish = (answer: { status: number; body: string } | undefined) => {
+        clearTimeout(timer);
+        resolve(answer);
+      };
+      const request: UpstreamRequest = { method: 'GET', headers: { accept: 'application/json' } };
+      const running = new Running(
+        this.agent,
+        {},
+        this.endpoint,
+        request,
+        {
+          onHead: (head) => (status = head.status),
+          onData: (chunk) => {
+            size += chunk.length;
+            if (size <= maxBytes) chunks.push(chunk);
+          },
+          onEnd: () =>
+            finish(size > maxBytes ? undefined : { status, body: Buffer.concat(chunks).toString('utf8') }),
+          onError: () => finish(undefined),
+        },
+        () => undefined,
+      );
+      const timer = setTimeout(() => {
+        running.abort();
+        finish(undefined);
+      }, timeoutMs);
+      // No hop is left: a redirect is not followed.
+      running.dispatch(new URL(path, this.endpoint), MAX_REDIRECTS);
+    });
+  }
+
+  /** Requests under way, open streams included. */
+  get inFlight(): number {
+    return this.running.size;
   }
 
   /** Cuts all connections. */
@@ -99,6 +158,7 @@ class Running implements RunningRequest, Dispatcher.DispatchHandler {
     private readonly endpoint: URL,
     private readonly request: UpstreamRequest,
     private readonly listener: ResponseListener,
+    private readonly onOver: () => void,
   ) {}
 
   dispatch(url: URL, hops: number): void {
@@ -121,6 +181,7 @@ class Running implements RunningRequest, Dispatcher.DispatchHandler {
   abort(): void {
     if (this.aborted || this.ended) return;
     this.aborted = true;
+    this.onOver();
     this.controller?.abort(new Error('aborted by the gateway'));
   }
 
@@ -172,12 +233,14 @@ class Running implements RunningRequest, Dispatcher.DispatchHandler {
       return;
     }
     this.ended = true;
+    this.onOver();
     this.listener.onEnd();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.aborted || this.ended) return;
     this.ended = true;
+    this.onOver();
     this.listener.onError(connectionError(error, this.endpoint, this.sent), this.sent);
   }
 }

@@ -37,7 +37,7 @@ test('C10 the default times are those the intermediaries seen in the field leave
 });
 
 describe.each(ERAS)('C10 %s upstream with nothing to say', (era) => {
-  test('C10 GET: headers and a comment within 250 ms, at default times', async () => {
+  test('C10 GET: headers and a comment within 250 ms, at default times', { retry: 2 }, async () => {
     const gateway = await started(era);
     const session = await openWireSession(gateway.url);
     const begin = performance.now();

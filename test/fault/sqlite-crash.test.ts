@@ -208,6 +208,8 @@ describe.each(ERAS)('kill -9 in mid-call with a sqlite store, %s upstream', (era
     await later.connect(
       new StreamableHTTPClientTransport(new URL(second.url), sessionId === undefined ? {} : { sessionId }),
     );
+    // The SDK puts the new request's id on a replayed result, but not on an error: the two ids must be the same.
+    await later.ping();
     const resumed = later.request(
       { method: 'tools/call', params: callParams('call') },
       CallToolResultSchema,

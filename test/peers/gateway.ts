@@ -4,6 +4,13 @@ export interface RunningGateway {
   readonly port: number;
   /** What is believed of an upstream's era; undefined while nobody has asked. */
   verdict(upstream: string): { readonly era: 'legacy' | 'modern'; readonly evidence: string } | undefined;
+  /** What is under way just now. */
+  activity(): {
+    readonly sessions: number;
+    readonly parked: number;
+    readonly questions: number;
+    readonly upstreamRequests: number;
+  };
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 

@@ -29,14 +29,18 @@ export async function startKillableGateway(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  onTestFinished(() => void child.kill('SIGKILL'));
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
   const end = (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);
     return exited;
   };
   return {
     url: await readyUrl(child),
-    kill: async () => void (await end('SIGKILL')),
+    kill: async () => {
+      await end('SIGKILL');
+    },
     stop: () => end('SIGTERM'),
   };
 }

@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { type LoopbackEndpoint, openLoopbackEndpoint } from './loopback-endpoint.js';
 import type { EndpointOptions } from './loopback-endpoint.js';
 import { PeerLog } from './peer-log.js';
-import type { SeenRequest } from './peer-log.js';
+import type { CancelledNotice, SeenRequest } from './peer-log.js';
 
 /** Answers one request, in whatever way: `res` is node's own. */
 export type Script = (request: SeenRequest, res: ServerResponse) => void | Promise<void>;
@@ -42,6 +42,10 @@ export class ScriptedServer {
 
   get requests(): SeenRequest[] {
     return this.log.requests;
+  }
+
+  get cancelled(): CancelledNotice[] {
+    return this.log.cancelled;
   }
 
   requestsFor(method: string): SeenRequest[] {

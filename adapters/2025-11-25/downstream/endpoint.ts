@@ -1,14 +1,15 @@
 import type { DownstreamContext, DownstreamHalf, Incoming } from '../../adapter.js';
 import { offeredChanges } from '../offered-changes.js';
 import { LATEST_LEGACY, hasBatches, isLegacyRevision } from '../revisions.js';
-import { principalOf } from '../../../src/auth/principal.js';
+import { principalOfRequest } from '../../../src/auth/principal.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
+import type { Activity } from '../../../src/exchange/activity.js';
 import type { ClientDescription, Era, Relay } from '../../../src/exchange/exchange.js';
 import { traceHeaders } from '../../../src/exchange/passed-headers.js';
 import { redraw } from '../../../src/exchange/relabel.js';
 import type { HttpReply, HttpRequest } from '../../../src/http/port.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
-import { INVALID_REQUEST } from '../../../src/jsonrpc/error-code.js';
+import { INVALID_REQUEST, METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, stringValue, valueText } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, metaOf, paramString, parseMessage } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
@@ -19,6 +20,13 @@ import { PostExchange } from './post-exchange.js';
 import { PostReply } from './post-reply.js';
 import type { LegacySession } from './session.js';
 import { SessionTable } from './session-table.js';
+
+/** What only the modern era has; relayed, a modern upstream would answer in words this client does not know. */
+const FOREIGN_METHODS: ReadonlySet<string> = new Set([
+  'server/discover',
+  'subscriptions/listen',
+  'tasks/update',
+]);
 
 /** The gateway as a legacy server. @see /specification/2025-11-25/basic/transports#streamable-http */
 export class LegacyEndpoint implements DownstreamHalf {
@@ -42,7 +50,7 @@ export class LegacyEndpoint implements DownstreamHalf {
     const id = request.headers['mcp-session-id'];
     if (!this.sessions.mayBeStored(id)) return undefined;
     const authorization = request.headers['authorization'];
-    return this.sessions.restore(id, principalOf(authorization), authorization, request.remoteAddress);
+    return this.sessions.restore(id, principalOfRequest(request), authorization, request.remoteAddress);
   }
 
   async serve(request: HttpRequest, incoming: Incoming, reply: HttpReply, relay: Relay): Promise<void> {
@@ -74,6 +82,10 @@ export class LegacyEndpoint implements DownstreamHalf {
     }
   }
 
+  activity(): Activity {
+    return { sessions: this.sessions.size, parked: 0, questions: this.sessions.openQuestions };
+  }
+
   async close(): Promise<void> {
     await this.sessions.close();
   }
@@ -93,10 +105,7 @@ export class LegacyEndpoint implements DownstreamHalf {
   }
 
   private sessionOf(request: HttpRequest): LegacySession | undefined {
-    return this.sessions.find(
-      request.headers['mcp-session-id'],
-      principalOf(request.headers['authorization']),
-    );
+    return this.sessions.find(request.headers['mcp-session-id'], principalOfRequest(request));
   }
 
   /** The session knows its version; a header may name another we serve, but not one nobody does. */
@@ -138,7 +147,7 @@ export class LegacyEndpoint implements DownstreamHalf {
     const authorization = request.headers['authorization'];
     const session = this.sessions.create(
       client,
-      principalOf(authorization),
+      principalOfRequest(request),
       relay.name,
       authorization,
       request.remoteAddress,
@@ -236,7 +245,7 @@ export class LegacyEndpoint implements DownstreamHalf {
       incoming.batch,
       { commitMs: streamCommitMs, closeAfterMs, retryMs },
       () => {
-        for (const exchange of exchanges) exchange.abandon();
+        for (const exchange of exchanges) exchange.giveUp(abandoned());
       },
     );
     const headers = traceHeaders(request);
@@ -256,6 +265,10 @@ export class LegacyEndpoint implements DownstreamHalf {
     const { id, method, message } = exchange;
     if (method === 'ping') {
       post.respond(id, printResult(id, '{}'), 200);
+      return;
+    }
+    if (FOREIGN_METHODS.has(method)) {
+      post.respond(id, printError(id, METHOD_NOT_FOUND, `Method not found: ${method}`), 200);
       return;
     }
     if (method === 'logging/setLevel') {
@@ -301,6 +314,14 @@ export class LegacyEndpoint implements DownstreamHalf {
       );
     });
   }
+}
+
+/** The client was away too long with too many calls: it must not wait for this one when it comes back. */
+function abandoned(): GatewayError {
+  return new GatewayError(
+    GATEWAY_CODE.overloaded,
+    'too many calls ran without a connection; this one was cancelled and may have run in part',
+  );
 }
 
 /**

@@ -2,7 +2,7 @@ import type { LegacySession } from './session.js';
 import type { PostReply } from './post-reply.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Caller, ClientDescription, Era, Exchange } from '../../../src/exchange/exchange.js';
-import type { Outcome } from '../../../src/exchange/outcome.js';
+import { type Outcome, failure } from '../../../src/exchange/outcome.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import type { Message, RawId } from '../../../src/jsonrpc/message.js';
@@ -23,8 +23,9 @@ export class PostExchange implements Exchange {
   readonly signal: AbortSignal;
   readonly progressToken: RawId | undefined;
   private readonly abort = new AbortController();
+  /** Why the gateway gave the request up, when it was not the client who did. */
+  private reason: GatewayError | undefined;
   private ended = false;
-  private abandoned = false;
 
   constructor(
     readonly message: Message,
@@ -45,10 +46,11 @@ export class PostExchange implements Exchange {
     this.abort.abort();
   }
 
-  /** Too many calls run without a connection: this one is cancelled, and its client, should it come back, is told. */
-  abandon(): void {
-    this.abandoned = true;
-    this.cancel();
+  /** The gateway gives the request up: the upstream is told, and the client finds an error instead of a response. */
+  giveUp(reason: GatewayError): void {
+    if (this.signal.aborted) return;
+    this.reason = reason;
+    this.abort.abort();
   }
 
   begin(): void {
@@ -77,10 +79,7 @@ export class PostExchange implements Exchange {
   /** The text of the response, or undefined when the request was cancelled and gets none. */
   finish(outcome: Outcome): string | undefined {
     this.ended = true;
-    if (this.abandoned) {
-      const text = 'cancelled: too many calls of this client ran without a connection';
-      return printError(this.id, GATEWAY_CODE.overloaded, text);
-    }
+    if (this.reason !== undefined) return responseText(this.id, failure(this.reason));
     if (this.signal.aborted) return undefined;
     return responseText(this.id, outcome);
   }

@@ -28,12 +28,21 @@ export class QuestionDesk {
     private readonly run: number,
   ) {}
 
+  /** Questions without an answer. */
+  get size(): number {
+    return this.open.size;
+  }
+
   /**
    * Puts a question on a stream and waits for its answer.
    * @throws GatewayError withdrawn, timed out, or the session ended
    */
   ask(question: Question, stream: StreamLog, signal: AbortSignal): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
+      if (signal.aborted) {
+        reject(withdrawnError());
+        return;
+      }
       this.last++;
       const id = this.run === 0 ? String(this.last) : `"${this.run.toString(36)}-${this.last}"`;
       const key = idKey(id);
@@ -54,7 +63,7 @@ export class QuestionDesk {
       };
       const withdraw = () => {
         tell('the server withdrew the request');
-        fail(new GatewayError(GATEWAY_CODE.questionFailed, 'the question was withdrawn'));
+        fail(withdrawnError());
       };
       const timer = setTimeout(() => {
         tell('no answer in time');
@@ -73,8 +82,7 @@ export class QuestionDesk {
         },
         fail,
       });
-      if (signal.aborted) withdraw();
-      else signal.addEventListener('abort', withdraw, { once: true });
+      signal.addEventListener('abort', withdraw, { once: true });
     });
   }
 
@@ -90,6 +98,10 @@ export class QuestionDesk {
     const error = new GatewayError(GATEWAY_CODE.sessionEnded, 'the session has ended');
     for (const question of [...this.open.values()]) question.fail(error);
   }
+}
+
+function withdrawnError(): GatewayError {
+  return new GatewayError(GATEWAY_CODE.questionFailed, 'the question was withdrawn');
 }
 
 function answerOf(key: string, answer: Message): Answer {

@@ -45,6 +45,13 @@ export class SessionTable {
     return this.sessions.size;
   }
 
+  /** Questions the clients have not answered. */
+  get openQuestions(): number {
+    let open = 0;
+    for (const session of this.sessions.values()) open += session.questions.size;
+    return open;
+  }
+
   /**
    * Makes a session that is not in the table yet: it enters once the upstream has accepted the client.
    * @throws GatewayError a cap is reached

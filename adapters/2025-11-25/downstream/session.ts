@@ -25,6 +25,12 @@ import { QuestionDesk } from './question-desk.js';
 
 let lastKey = 0;
 
+/** The instance a session id was made by. */
+export function sessionOwner(id: string): string | undefined {
+  const dot = id.indexOf('.');
+  return dot === -1 ? undefined : id.slice(0, dot);
+}
+
 /** A running request of the session, as far as the session can act on it. */
 export interface RunningRequest {
   /** The client cancelled it. */
@@ -53,7 +59,7 @@ const SEEN_MS = 5000;
  * @see /specification/2025-11-25/basic/transports#session-management
  */
 export class LegacySession implements Conversation {
-  /** The secret the client shows: 192 random bits, visible ASCII. */
+  /** The secret the client shows: the instance that holds the session, which is none, and 192 random bits. */
   readonly id: string;
   readonly key: string;
   /** The key under which the store has the session. */
@@ -88,7 +94,7 @@ export class LegacySession implements Conversation {
     const { store } = origin.context;
     const { restored } = origin;
     const now = Date.now();
-    this.id = restored?.id ?? randomBytes(24).toString('base64url');
+    this.id = restored?.id ?? `${origin.context.instance}.${randomBytes(24).toString('base64url')}`;
     this.storeKey = store.persistent ? sessionKey(this.id) : '';
     this.createdAt = restored?.session.record.createdAt ?? now;
     this.lastSeen = restored?.session.lastSeen ?? now;
@@ -100,9 +106,15 @@ export class LegacySession implements Conversation {
       origin.ids,
       { ...replay, streamBufferBytes: limits.streamBufferBytes, retryMs: polling.retryMs },
       origin.total,
-      store,
-      this.storeKey,
-      { detached, attached },
+      {
+        // A stream that was open for hours must not leave a session that is idle at once: its client may be coming back.
+        detached: (stream) => {
+          this.touch(Date.now());
+          detached(stream);
+        },
+        attached,
+      },
+      { store, session: this.storeKey },
     );
     this.questions = new QuestionDesk(timeouts.questionMs, store.run);
     if (restored !== undefined) this.restore(restored.session);

@@ -8,12 +8,13 @@ import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
-import { type Message, idKey } from '../../../src/jsonrpc/message.js';
+import { type InvalidMessageError, type Message, idKey } from '../../../src/jsonrpc/message.js';
 import { printError, printNotification, printResult } from '../../../src/jsonrpc/print.js';
 import { INTERACTIVE_METHODS } from '../../../src/translation/question.js';
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
 import { progressTokenOf, retokenRequest } from '../../../src/translation/progress.js';
 import { Backoff } from '../../../src/upstreams/backoff.js';
+import { SeenEvents } from '../../../src/sse/seen-events.js';
 import { nextId } from '../../../src/upstreams/id-source.js';
 import {
   type ReadingRequest,
@@ -21,10 +22,15 @@ import {
   type ResponseReader,
   readResponse,
 } from '../../../src/upstreams/response-reader.js';
-import { errorMessageIn, statusError, upstreamError } from '../../../src/upstreams/upstream-error.js';
+import {
+  errorMessageIn,
+  invalidResponse,
+  statusError,
+  upstreamError,
+} from '../../../src/upstreams/upstream-error.js';
 import { readMessages } from './incoming.js';
 import type { InteractiveCall } from './interactive-calls.js';
-import type { UpstreamSession } from './session.js';
+import type { SessionCall, UpstreamSession } from './session.js';
 
 /** How long a stream may stay open behind its response, in milliseconds. */
 const LINGER_MS = 2000;
@@ -41,11 +47,12 @@ export type CallEnd =
  * resumption of that stream when the upstream or the network cut it, and the cancellation.
  * @see /specification/2025-11-25/basic/transports#sending-messages-to-the-server
  */
-export class LegacyCall {
+export class LegacyCall implements SessionCall {
   private readonly id = nextId();
   private readonly context: UpstreamContext;
   private readonly budget: CallBudget;
   private readonly backoff = new Backoff(250, 15_000);
+  private readonly seen = new SeenEvents();
   private readonly questions = new Map<string, AbortController>();
   private reading: ReadingRequest | undefined;
   private cursor: string | undefined;
@@ -54,6 +61,8 @@ export class LegacyCall {
   private streaming = false;
   private ended = false;
   private sent = false;
+  /** Resolves when the upstream has heard of the cancellation, if there was one. */
+  private told: Promise<unknown> | undefined;
   private resolve!: (end: CallEnd) => void;
   private readonly finished = new Promise<CallEnd>((resolve) => (this.resolve = resolve));
   private readonly onCancel = () => this.cancel();
@@ -82,8 +91,21 @@ export class LegacyCall {
     const headers = { ...this.session.headers(this.exchange.caller), ...this.exchange.headers };
     this.sent = true;
     if (this.interactive !== undefined) this.session.interactive.add(this.interactive);
+    this.session.calls.add(this);
     this.read({ method: 'POST', headers, body: this.requestText() }, (end) => this.afterPost(end));
     return this.finished;
+  }
+
+  /** The session is over: no answer will come any more. @param known the upstream still knows the session */
+  sessionEnded(known: boolean): void {
+    if (this.ended) return;
+    if (known) this.tellCancelled('the session ended');
+    const error = new GatewayError(
+      GATEWAY_CODE.outcomeUnknown,
+      `the session with the upstream ${this.context.name} ended without a response; the request may or may not have run`,
+      { status: 502 },
+    );
+    this.end({ kind: 'unknown', outcome: failure(error) });
   }
 
   private requestText(): string {
@@ -96,14 +118,18 @@ export class LegacyCall {
   }
 
   private read(request: Parameters<typeof readResponse>[1], then: (end: ResponseEnd) => void): void {
+    this.seen.connect();
     const reader: ResponseReader = {
       onStream: () => {
         this.streaming = true;
         if (!this.ended) this.exchange.begin();
       },
-      onText: (text) => {
-        for (const message of readMessages(text, this.context)) {
+      onText: (text, id) => {
+        const repeated = this.seen.repeats(id);
+        for (const message of readMessages(text, this.context, (error) => this.spoilt(error))) {
           if (this.ended) return;
+          // A response is taken whatever its event id: there is one only, and without it the call would never end.
+          if (repeated && message.method !== undefined) continue;
           this.backoff.reset();
           this.budget.renew();
           this.route(message);
@@ -163,9 +189,7 @@ export class LegacyCall {
   private refused(end: Extract<ResponseEnd, { kind: 'status' }>): CallEnd {
     const message = errorMessageIn(end.body, this.context.config.limits.jsonDepth);
     const error = message === undefined ? undefined : upstreamError(message, end.head);
-    if (this.session.id !== undefined && isLostSession(end.head.status, error, message)) {
-      return { kind: 'sessionLost' };
-    }
+    if (this.session.isLost(end)) return { kind: 'sessionLost' };
     if (error !== undefined) return { kind: 'outcome', outcome: error };
     return { kind: 'outcome', outcome: failure(statusError(end.head, this.context.name)) };
   }
@@ -184,6 +208,8 @@ export class LegacyCall {
           end.head.status !== 429
         ) {
           this.end(this.noResponse(true));
+          // Whether the session is gone or only this stream, the next request need not be the one to find out.
+          if (end.head.status === 404) void this.session.check();
         } else {
           this.resumeLater();
         }
@@ -219,7 +245,7 @@ export class LegacyCall {
   private relayNotification(message: Message): void {
     if (message.method === 'notifications/cancelled') {
       const requestId = memberOf(message.params?.object, 'requestId');
-      if (requestId !== undefined) this.questions.get(idKey(valueText(message.text, requestId)))?.abort();
+      if (requestId !== undefined) this.withdraw(idKey(valueText(message.text, requestId)));
       return;
     }
     // A session without a client of its own hears of changes on every stream, for whoever watches.
@@ -238,6 +264,15 @@ export class LegacyCall {
       const { reading } = this;
       this.exchange.onReady(() => reading?.resume());
     }
+  }
+
+  /** A response to this call that is no JSON-RPC: no better one will follow, so nobody should wait for it. */
+  private spoilt({ id, isResponse, message }: InvalidMessageError): void {
+    if (!isResponse || id === undefined || idKey(id) !== idKey(this.id)) return;
+    this.end({
+      kind: 'outcome',
+      outcome: failure(invalidResponse(this.context.name, this.exchange.method, message)),
+    });
   }
 
   private async answer(message: Message): Promise<void> {
@@ -259,10 +294,24 @@ export class LegacyCall {
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       text = printError(id, error.code, error.message, error.data);
-    } finally {
-      this.questions.delete(key);
     }
-    if (!abort.signal.aborted && !this.ended) await this.session.post(text);
+    // A question the upstream took back gets no answer. One of a call that is over does, so that the server does not
+    // wait for it; but only after the server heard of the end, or it would act on the refusal.
+    const withdrawn = !this.questions.delete(key);
+    if (withdrawn || this.session.ended) return;
+    await this.told;
+    const end = await this.session.post(text);
+    // The call waits for an answer that its session can no longer take.
+    if (end.kind === 'status' && this.session.isLost(end)) {
+      this.end(this.noResponse(true));
+      this.session.onLost();
+    }
+  }
+
+  private withdraw(key: string): void {
+    const question = this.questions.get(key);
+    this.questions.delete(key);
+    question?.abort();
   }
 
   private async ask(question: Question, signal: AbortSignal): Promise<Answer> {
@@ -297,7 +346,7 @@ export class LegacyCall {
   private tellCancelled(reason: string): void {
     if (!this.sent) return;
     const params = `{"requestId":${this.id},"reason":${JSON.stringify(reason)}}`;
-    void this.session.post(printNotification('notifications/cancelled', params), this.exchange.caller);
+    this.told = this.session.post(printNotification('notifications/cancelled', params), this.exchange.caller);
   }
 
   private end(end: CallEnd): void {
@@ -306,6 +355,7 @@ export class LegacyCall {
     this.budget.stop();
     clearTimeout(this.retryTimer);
     this.exchange.signal.removeEventListener('abort', this.onCancel);
+    this.session.calls.delete(this);
     if (this.interactive !== undefined) this.session.interactive.delete(this.interactive);
     for (const question of this.questions.values()) question.abort();
     if (end.kind === 'outcome' && end.outcome.kind === 'complete') this.linger();
@@ -321,18 +371,4 @@ export class LegacyCall {
     timer.unref();
     void reading.done.then(() => clearTimeout(timer));
   }
-}
-
-/**
- * Whether a refusal says that the session is gone. 404 does, unless its body says that the method is unknown; so does
- * the 400 with which servers that lost their memory answer a session id they have never seen, which names no request.
- * @see /specification/2025-11-25/basic/transports#session-management
- */
-function isLostSession(
-  status: number,
-  error: FailedOutcome | undefined,
-  message: Message | undefined,
-): boolean {
-  if (status === 404) return error?.code !== METHOD_NOT_FOUND;
-  return status === 400 && error !== undefined && message?.id === undefined && /session/i.test(error.text);
 }

@@ -88,7 +88,15 @@ export async function openSession(
       { status: 502 },
     );
   }
-  const session = new UpstreamSession(context, key, sessionId, revision, answer, introduction.caller);
+  const session = new UpstreamSession(
+    context,
+    key,
+    sessionId,
+    revision,
+    answer,
+    introduction.caller,
+    introduction.client.capabilities,
+  );
   // A legacy client sends its own `initialized` when it is ready for what the server may ask at once.
   if (introduction.caller.conversation === undefined) {
     await session.post(printNotification('notifications/initialized'), introduction.caller);

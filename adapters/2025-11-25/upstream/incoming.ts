@@ -5,8 +5,13 @@ import { InvalidMessageError, type Message, parseMessage } from '../../../src/js
 /**
  * The messages in one JSON text of an upstream: one, or several where an older revision batches. What is no JSON-RPC
  * message is left out and logged: one bad event must not take the others with it.
+ * @param onInvalid hears of a message that was left out
  */
-export function readMessages(text: string, context: UpstreamContext): Message[] {
+export function readMessages(
+  text: string,
+  context: UpstreamContext,
+  onInvalid?: (error: InvalidMessageError) => void,
+): Message[] {
   const maxDepth = context.config.limits.jsonDepth;
   try {
     if (firstToken(text) !== '[') return [parseMessage(text, { maxDepth, lenient: true })];
@@ -19,6 +24,7 @@ export function readMessages(text: string, context: UpstreamContext): Message[] 
       { upstream: context.name, problem: error.message },
       'the upstream sent no JSON-RPC message',
     );
+    if (error instanceof InvalidMessageError) onInvalid?.(error);
     return [];
   }
 }

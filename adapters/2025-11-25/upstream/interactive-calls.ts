@@ -1,9 +1,6 @@
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
 
-/** How long a question that belongs to no call waits for one, in milliseconds. */
-const HOLD_MS = 15_000;
-
 /** A call whose client can be asked. */
 export interface InteractiveCall {
   ask(question: Question, signal: AbortSignal): Promise<Answer>;
@@ -17,9 +14,24 @@ export class InteractiveCalls {
   private readonly calls = new Set<InteractiveCall>();
   private readonly waiting = new Set<() => void>();
   private closed = false;
+  private rootsRefused = false;
+
+  /**
+   * @param holdMs how long a question waits for a call, in milliseconds
+   * @param rootsChanged tells the upstream that it should ask for the roots again
+   */
+  constructor(
+    private readonly holdMs: number,
+    private readonly rootsChanged: () => void,
+  ) {}
 
   add(call: InteractiveCall): void {
     this.calls.add(call);
+    // X19: the roots the server wanted when nobody could be asked can be had now, if it asks again.
+    if (this.rootsRefused) {
+      this.rootsRefused = false;
+      this.rootsChanged();
+    }
     this.wake();
   }
 
@@ -30,8 +42,20 @@ export class InteractiveCalls {
 
   /** @throws GatewayError no single call came up in time, or the question was withdrawn */
   async ask(question: Question, signal: AbortSignal): Promise<Answer> {
-    const call = await this.single(signal);
-    return call.ask(question, signal);
+    const until = Date.now() + this.holdMs;
+    for (;;) {
+      try {
+        const call = await this.single(signal, until);
+        const answer = await call.ask(question, signal).catch((error: unknown) => {
+          // The call ended before its client answered: another may come up in time.
+          if (signal.aborted || this.calls.has(call) || Date.now() >= until) throw error;
+        });
+        if (answer !== undefined) return answer;
+      } catch (error) {
+        if (question.method === 'roots/list' && !signal.aborted) this.rootsRefused = true;
+        throw error;
+      }
+    }
   }
 
   close(): void {
@@ -43,7 +67,7 @@ export class InteractiveCalls {
     for (const check of [...this.waiting]) check();
   }
 
-  private single(signal: AbortSignal): Promise<InteractiveCall> {
+  private single(signal: AbortSignal, until: number): Promise<InteractiveCall> {
     return new Promise((resolve, reject) => {
       const done = () => {
         clearTimeout(timer);
@@ -62,7 +86,10 @@ export class InteractiveCalls {
           resolve(call);
         }
       };
-      const timer = setTimeout(() => refuse('the client can be asked during a single call only'), HOLD_MS);
+      const timer = setTimeout(
+        () => refuse('the client can be asked during a single call only'),
+        Math.max(0, until - Date.now()),
+      );
       timer.unref();
       this.waiting.add(check);
       signal.addEventListener('abort', check, { once: true });

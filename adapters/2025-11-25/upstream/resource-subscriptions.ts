@@ -1,11 +1,18 @@
 import type { UpstreamSession } from './session.js';
 
+interface Subscription {
+  users: number;
+  readonly accepted: Promise<boolean>;
+}
+
 /**
  * The `resources/subscribe` calls of one session, one per uri however many want it (X24, C17).
  * @see /specification/2025-11-25/server/resources#subscriptions
  */
 export class ResourceSubscriptions {
-  private readonly uris = new Map<string, { users: number; accepted: Promise<boolean> }>();
+  private readonly uris = new Map<string, Subscription>();
+  /** Unsubscribes under way: a new subscription of the same uri must not overtake one. */
+  private readonly leaving = new Map<string, Promise<void>>();
 
   constructor(private readonly session: UpstreamSession) {}
 
@@ -13,7 +20,7 @@ export class ResourceSubscriptions {
   async join(uri: string): Promise<boolean> {
     let entry = this.uris.get(uri);
     if (entry === undefined) {
-      entry = { users: 0, accepted: this.call('resources/subscribe', uri) };
+      entry = { users: 0, accepted: this.subscribe(uri) };
       this.uris.set(uri, entry);
     }
     entry.users++;
@@ -29,10 +36,20 @@ export class ResourceSubscriptions {
     entry.users--;
     if (entry.users > 0) return;
     this.uris.delete(uri);
-    void entry.accepted.then((accepted) => {
-      if (accepted && !this.session.ended && !this.uris.has(uri))
-        void this.call('resources/unsubscribe', uri);
+    const left = this.unsubscribe(uri, entry);
+    this.leaving.set(uri, left);
+    void left.then(() => {
+      if (this.leaving.get(uri) === left) this.leaving.delete(uri);
     });
+  }
+
+  private async subscribe(uri: string): Promise<boolean> {
+    await this.leaving.get(uri);
+    return this.call('resources/subscribe', uri);
+  }
+
+  private async unsubscribe(uri: string, { accepted }: Subscription): Promise<void> {
+    if ((await accepted) && !this.session.ended) await this.call('resources/unsubscribe', uri);
   }
 
   private async call(method: string, uri: string): Promise<boolean> {

@@ -1,10 +1,15 @@
 import { GatewayError } from '../../../src/errors/gateway-error.js';
+import type { Question } from '../../../src/exchange/question.js';
+import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, idKey } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
+import { QUESTION_METHODS, missingCapability } from '../../../src/translation/question.js';
+import { SeenEvents } from '../../../src/sse/seen-events.js';
 import { Backoff } from '../../../src/upstreams/backoff.js';
 import { type ReadingRequest, readResponse } from '../../../src/upstreams/response-reader.js';
 import { readMessages } from './incoming.js';
+import type { InteractiveCalls } from './interactive-calls.js';
 import type { UpstreamSession } from './session.js';
 
 /** How long opening the stream may take before it counts as not offered, in milliseconds. */
@@ -23,6 +28,9 @@ export class ServerStream {
   private closed = false;
   private timer: NodeJS.Timeout | undefined;
   private readonly backoff = new Backoff(500, 30_000);
+  private readonly seen = new SeenEvents();
+  /** The upstream refused it, in words that do not say that it has none. */
+  refused = false;
   private begun = false;
   private wasOpen = false;
   private settle!: (offered: boolean) => void;
@@ -49,19 +57,31 @@ export class ServerStream {
     return this.offered;
   }
 
+  /** Whether the upstream opened the stream, and has not refused to since. */
+  get offers(): boolean {
+    return this.wasOpen && !this.closed && !this.refused;
+  }
+
   private connect(): void {
     const { session } = this;
     if (this.closed || session.ended) return;
     const { 'content-type': _type, ...headers } = session.headers(session.caller);
     headers['accept'] = 'text/event-stream';
     if (this.cursor !== undefined) headers['last-event-id'] = this.cursor;
+    this.seen.connect();
+    // Without an id to resume from, what came since the last connection cannot be had any more.
+    const gap = this.wasOpen && this.cursor === undefined;
     const reading = readResponse(
       session.context.http,
       { method: 'GET', headers },
       {
-        onStream: () => this.settle(true),
-        onText: (text) => {
+        onStream: () => {
+          this.settle(true);
+          if (gap) session.gap();
+        },
+        onText: (text, id) => {
           this.backoff.reset();
+          if (this.seen.repeats(id)) return;
           for (const message of readMessages(text, session.context)) this.route(message);
         },
         onCursor: (id) => {
@@ -82,23 +102,37 @@ export class ServerStream {
         end.head.status < 500 &&
         end.head.status !== 429
       ) {
-        this.settle(false);
-        if (end.head.status === 404 && session.id !== undefined && this.wasOpen) {
-          session.onLost();
+        const { status } = end.head;
+        if (status === 404 && session.id !== undefined) {
+          // Some servers answer 404 where they offer no stream; others, when the session is gone.
+          this.refused = true;
+          void session.check().then(() => this.settle(false));
           return;
         }
+        if (status !== 405 && status !== 401 && status !== 403 && this.cursor !== undefined) {
+          // An id the upstream no longer knows: a new stream, then.
+          this.cursor = undefined;
+          this.connectLater();
+          return;
+        }
+        this.refused = status !== 405;
+        this.settle(false);
         // 405: the upstream offers no such stream. Anything else in 4xx will not get better by asking again either.
-        if (end.head.status !== 405) {
+        if (this.refused) {
           session.context.log.info(
-            { upstream: session.context.name, status: end.head.status },
+            { upstream: session.context.name, status },
             'the upstream refused its standalone stream',
           );
         }
         return;
       }
-      this.timer = setTimeout(() => this.connect(), this.backoff.next(this.retryMs));
-      this.timer.unref();
+      this.connectLater();
     });
+  }
+
+  private connectLater(): void {
+    this.timer = setTimeout(() => this.connect(), this.backoff.next(this.retryMs));
+    this.timer.unref();
   }
 
   close(): void {
@@ -125,6 +159,19 @@ export class ServerStream {
     else conversation.notify(message);
   }
 
+  /**
+   * The calls of a client without a session, one of which may take the question. What this client never declared is
+   * refused at once: no innocent call must pay for it.
+   * @throws GatewayError
+   */
+  private interactiveCalls({ method, params }: Question): InteractiveCalls {
+    const { capabilities, interactive } = this.session;
+    if (!QUESTION_METHODS.has(method) || missingCapability(capabilities, method, params) !== undefined) {
+      throw new GatewayError(METHOD_NOT_FOUND, `the client did not declare what ${method} needs`);
+    }
+    return interactive;
+  }
+
   private async answer(message: Message): Promise<void> {
     const id = message.id ?? 'null';
     const method = message.method ?? '';
@@ -140,7 +187,8 @@ export class ServerStream {
     try {
       const params = message.params === undefined ? undefined : valueText(message.text, message.params);
       const question = { key, method, ...(params !== undefined && { params }) };
-      const given = await (conversation ?? this.session.interactive).ask(question, abort.signal);
+      const client = conversation ?? this.interactiveCalls(question);
+      const given = await client.ask(question, abort.signal);
       answer =
         given.kind === 'result'
           ? printResult(id, given.result)

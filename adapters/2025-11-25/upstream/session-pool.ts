@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { UpstreamContext } from '../../adapter.js';
+import { ownerOf } from '../../../src/auth/principal.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
-import type { Introduction } from '../../../src/exchange/exchange.js';
+import type { Caller, Introduction } from '../../../src/exchange/exchange.js';
 import { scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
 import { openSession } from './handshake.js';
 import type { UpstreamSession } from './session.js';
@@ -30,6 +31,7 @@ export class SessionPool {
   private readonly opening = new Map<string, Promise<UpstreamSession>>();
   private readonly owners = new Map<string, string>();
   private exclusive = 0;
+  private closed = false;
   private readonly sweeper: NodeJS.Timeout;
 
   constructor(private readonly context: UpstreamContext) {
@@ -39,6 +41,9 @@ export class SessionPool {
 
   /** Lends the session this caller's exchanges belong to, opening it first if need be. @throws GatewayError */
   async acquire(introduction: Introduction): Promise<Lease> {
+    if (this.closed) {
+      throw new GatewayError(GATEWAY_CODE.shuttingDown, 'the gateway is shutting down', { status: 503 });
+    }
     const { caller } = introduction;
     const key = this.keyOf(introduction);
     const known = this.sessions.get(key);
@@ -64,7 +69,7 @@ export class SessionPool {
   /** A client's session that began in another process goes on, when the upstream still knows its side of it. */
   private async open(key: string, introduction: Introduction): Promise<UpstreamSession> {
     const { conversation } = introduction.caller;
-    const known = conversation && restoreSession(this.context, key, introduction.caller);
+    const known = conversation && restoreSession(this.context, key, introduction);
     if (known !== undefined) return known;
     const session = await openSession(this.context, key, introduction);
     conversation?.rememberUpstream(printUpstreamState(session));
@@ -86,6 +91,7 @@ export class SessionPool {
   }
 
   async close(): Promise<void> {
+    this.closed = true;
     clearInterval(this.sweeper);
     await Promise.allSettled(this.opening.values());
     const ended = [...this.sessions.values()].map((session) => this.drop(session, !isSuspended(session)));
@@ -127,7 +133,7 @@ export class SessionPool {
     // A server may ask outside any call, and then this stream is the only way it can.
     if (session.conversation === undefined && mayBeAsked(introduction.client.capabilities))
       void session.openStream();
-    this.owners.set(session.key, ownerOf(introduction));
+    this.owners.set(session.key, callerKey(introduction));
     const ended = introduction.caller.conversation?.ended;
     const drop = () => void this.drop(session, !isSuspended(session));
     if (ended?.aborted === true) drop();
@@ -138,8 +144,7 @@ export class SessionPool {
     const { caller, client } = introduction;
     if (caller.conversation !== undefined) return `c:${caller.conversation.key}`;
     const exclusive =
-      this.context.upstream.sessions === 'exclusive' ||
-      (caller.principal.anonymous && !isLoopback(caller.remoteAddress));
+      this.context.upstream.sessions === 'exclusive' || (caller.principal.anonymous && !this.isLocal(caller));
     if (exclusive) {
       this.exclusive++;
       return `x:${this.exclusive}`;
@@ -150,21 +155,31 @@ export class SessionPool {
     return `s:${digest}`;
   }
 
+  /**
+   * Whether an anonymous caller is somebody on this machine, as far as that can be told: behind a proxy everybody seems to
+   * be, so a gateway that was told of other names of its own trusts no address.
+   */
+  private isLocal(caller: Caller): boolean {
+    const { publicUrl, allowedHosts } = this.context.config;
+    return publicUrl === undefined && allowedHosts.length === 0 && isLoopback(caller.remoteAddress);
+  }
+
   /** Keeps a principal below its cap: the idle session used longest ago goes; one in use never does. */
   private makeRoom(introduction: Introduction): void {
-    const owner = ownerOf(introduction);
+    // The sessions of legacy clients have a cap of their own and end with their clients: they neither need this room
+    // nor take it from clients without sessions, whom they would otherwise lock out.
+    if (introduction.caller.conversation !== undefined) return;
+    const owner = callerKey(introduction);
     const cap = this.context.config.limits.upstreamSessionsPerPrincipal;
-    const own = [...this.sessions.values()].filter((session) => this.owners.get(session.key) === owner);
+    const own = [...this.sessions.values()].filter(
+      (session) => session.conversation === undefined && this.owners.get(session.key) === owner,
+    );
     if (own.length < cap) return;
-    const idle = own
-      .filter((session) => session.users === 0 && session.conversation === undefined)
-      .sort((a, b) => a.lastUsed - b.lastUsed)[0];
+    const idle = own.filter((session) => session.users === 0).sort((a, b) => a.lastUsed - b.lastUsed)[0];
     if (idle !== undefined) {
       void this.drop(idle, true);
       return;
     }
-    // The sessions of legacy clients have a cap of their own, and end with their clients.
-    if (introduction.caller.conversation !== undefined) return;
     throw new GatewayError(
       GATEWAY_CODE.overloaded,
       `all ${cap} upstream sessions of this caller are in use; try again later`,
@@ -193,8 +208,8 @@ function mayBeAsked(capabilities: string): boolean {
   return members.some(({ key }) => key === 'elicitation' || key === 'sampling' || key === 'roots');
 }
 
-function ownerOf({ caller }: Introduction): string {
-  return caller.principal.anonymous ? `a:${caller.remoteAddress}` : caller.principal.key;
+function callerKey({ caller }: Introduction): string {
+  return ownerOf(caller.principal, caller.remoteAddress);
 }
 
 function isLoopback(address: string): boolean {

@@ -2,11 +2,14 @@ import { hasVersionHeader } from '../revisions.js';
 import type { UpstreamContext } from '../../adapter.js';
 import { authorizationFor } from '../../../src/auth/upstream-authorization.js';
 import type { Caller, Conversation } from '../../../src/exchange/exchange.js';
+import type { FailedOutcome } from '../../../src/exchange/outcome.js';
+import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import type { Message } from '../../../src/jsonrpc/message.js';
-import { printRequest } from '../../../src/jsonrpc/print.js';
+import { printNotification, printRequest } from '../../../src/jsonrpc/print.js';
 import { nextId } from '../../../src/upstreams/id-source.js';
 import { readResponse } from '../../../src/upstreams/response-reader.js';
 import type { ResponseEnd } from '../../../src/upstreams/response-reader.js';
+import { errorMessageIn, upstreamError } from '../../../src/upstreams/upstream-error.js';
 import { withTimeout } from '../../../src/upstreams/with-timeout.js';
 import { readMessages } from './incoming.js';
 import { InteractiveCalls } from './interactive-calls.js';
@@ -15,6 +18,15 @@ import { ServerStream } from './server-stream.js';
 
 /** How long the gateway waits for the answer to a notification, a response or a DELETE, in milliseconds. */
 const CONTROL_TIMEOUT_MS = 10_000;
+
+/** How long a question that belongs to no call waits for one, in milliseconds. */
+const HOLD_MS = 15_000;
+
+/** A call that runs on a session, as far as the session can act on it. */
+export interface SessionCall {
+  /** The session is over. @param known the upstream still knows it, and can be told things on it */
+  sessionEnded(known: boolean): void;
+}
 
 /**
  * One session with a legacy upstream.
@@ -28,7 +40,9 @@ export class UpstreamSession {
   logLevel: string | undefined;
   ended = false;
   /** Calls in flight during which this session's client may be asked. */
-  readonly interactive = new InteractiveCalls();
+  readonly interactive: InteractiveCalls;
+  /** Everything that must not outlive the session. */
+  readonly calls = new Set<SessionCall>();
   readonly subscriptions = new ResourceSubscriptions(this);
   /** Resolves when the session is over, whoever ended it. */
   readonly over: Promise<void>;
@@ -36,6 +50,7 @@ export class UpstreamSession {
   onLost: () => void = () => undefined;
   private resolveOver: () => void = () => undefined;
   private stream: ServerStream | undefined;
+  private readonly gapListeners = new Set<() => void>();
   private readonly changeListeners = new Set<(change: Message) => void>();
 
   constructor(
@@ -48,8 +63,14 @@ export class UpstreamSession {
     readonly initialize: Message,
     /** Whose credential background work uses; renewed by each exchange. Memory only. */
     public caller: Caller,
+    /** JSON text of the `ClientCapabilities` declared at `initialize`. */
+    readonly capabilities: string,
   ) {
     this.over = new Promise((resolve) => (this.resolveOver = resolve));
+    this.interactive = new InteractiveCalls(
+      Math.min(HOLD_MS, context.config.timeouts.questionMs),
+      () => void this.post(printNotification('notifications/roots/list_changed')),
+    );
   }
 
   get conversation(): Conversation | undefined {
@@ -80,19 +101,44 @@ export class UpstreamSession {
   /** Opens the standalone stream, once. Resolves with whether the upstream offers one. */
   openStream(): Promise<boolean> {
     if (this.ended) return Promise.resolve(false);
+    // What was refused, perhaps for a credential that ran out, is asked for anew by whoever wants it next.
+    if (this.stream?.refused === true) this.stream = undefined;
     this.stream ??= new ServerStream(this);
     return this.stream.open();
   }
 
-  /** Hears of every change notification of this session, on whatever stream it comes. Returns how to stop. */
+  /** Whether the standalone stream is open, or about to be resumed. */
+  get streaming(): boolean {
+    return this.stream?.offers === true;
+  }
+
+  /**
+   * Hears of every notification of this session that belongs to no call, on whatever stream it comes. Returns how to stop.
+   */
   onChange(listener: (change: Message) => void): () => void {
     this.changeListeners.add(listener);
     return () => this.changeListeners.delete(listener);
   }
 
-  /** A change notification came in. */
+  /** A notification came in. */
   change(message: Message): void {
     for (const listener of [...this.changeListeners]) listener(message);
+  }
+
+  /** Calls back whenever changes may have gone by unheard. Returns how to stop. */
+  onGap(listener: () => void): () => void {
+    this.gapListeners.add(listener);
+    return () => this.gapListeners.delete(listener);
+  }
+
+  /** The standalone stream broke, and what came meanwhile cannot be had any more. */
+  gap(): void {
+    for (const listener of [...this.gapListeners]) listener();
+  }
+
+  /** Asks the upstream whether it still knows the session: a 404 to something else may mean other things. */
+  async check(): Promise<void> {
+    await this.request('ping', '{}');
   }
 
   /** Sends a request of the gateway's own. Resolves with the response; undefined when there was none. */
@@ -109,14 +155,24 @@ export class UpstreamSession {
       },
       { maxBytes: this.context.config.limits.upstreamMessageBytes },
     );
-    await withTimeout(reading, CONTROL_TIMEOUT_MS);
+    const end = await withTimeout(reading, CONTROL_TIMEOUT_MS);
+    if (end.kind === 'status' && this.isLost(end)) this.onLost();
     return response;
+  }
+
+  /** Whether a refusal says that the upstream no longer knows this session. */
+  isLost(end: Extract<ResponseEnd, { kind: 'status' }>): boolean {
+    if (this.id === undefined) return false;
+    const message = errorMessageIn(end.body, this.context.config.limits.jsonDepth);
+    const error = message === undefined ? undefined : upstreamError(message, end.head);
+    return isLostSession(end.head.status, error, message);
   }
 
   /** Ends the session, at the upstream too unless the upstream ended it. Resolves when the upstream was told. */
   async end(deleteUpstream: boolean): Promise<void> {
     if (this.ended) return;
     this.ended = true;
+    for (const call of [...this.calls]) call.sessionEnded(deleteUpstream);
     this.resolveOver();
     this.interactive.close();
     this.stream?.close();
@@ -127,6 +183,20 @@ export class UpstreamSession {
       this.context.log.debug({ upstream: this.context.name }, 'DELETE of an upstream session failed');
     }
   }
+}
+
+/**
+ * Whether a refusal says that the session is gone. 404 does, unless its body says that the method is unknown; so does
+ * the 400 with which servers that lost their memory answer a session id they have never seen, which names no request.
+ * @see /specification/2025-11-25/basic/transports#session-management
+ */
+function isLostSession(
+  status: number,
+  error: FailedOutcome | undefined,
+  message: Message | undefined,
+): boolean {
+  if (status === 404) return error?.code !== METHOD_NOT_FOUND;
+  return status === 400 && error !== undefined && message?.id === undefined && /session/i.test(error.text);
 }
 
 async function send(

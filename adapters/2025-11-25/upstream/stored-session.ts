@@ -1,6 +1,6 @@
 import type { UpstreamContext } from '../../adapter.js';
 import { isLegacyRevision } from '../revisions.js';
-import type { Caller } from '../../../src/exchange/exchange.js';
+import type { Introduction } from '../../../src/exchange/exchange.js';
 import { parseMessage } from '../../../src/jsonrpc/message.js';
 import { UpstreamSession } from './session.js';
 
@@ -23,7 +23,7 @@ export function printUpstreamState({ id, revision, initialize }: UpstreamSession
 export function restoreSession(
   context: UpstreamContext,
   key: string,
-  caller: Caller,
+  { caller, client }: Introduction,
 ): UpstreamSession | undefined {
   const text = caller.conversation?.upstreamState;
   if (text === undefined) return undefined;
@@ -31,7 +31,7 @@ export function restoreSession(
     const { id, revision, initialize } = JSON.parse(text) as UpstreamState;
     if (!isLegacyRevision(revision)) return undefined;
     const message = parseMessage(initialize, { maxDepth: context.config.limits.jsonDepth, lenient: true });
-    return new UpstreamSession(context, key, id, revision, message, caller);
+    return new UpstreamSession(context, key, id, revision, message, caller, client.capabilities);
   } catch (error) {
     context.log.warn(
       { upstream: context.name, problem: error instanceof Error ? error.message : 'unknown' },

@@ -1,6 +1,7 @@
 import type { UpstreamContext } from '../../adapter.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type {
+  Completions,
   Era,
   Exchange,
   Introduction,
@@ -15,7 +16,7 @@ import type { Probe } from '../../../src/exchange/probe.js';
 import { isRepeatable } from '../../../src/exchange/repeatable.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { memberOf, scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
-import type { Message } from '../../../src/jsonrpc/message.js';
+import { type Message, paramString } from '../../../src/jsonrpc/message.js';
 import { printRequest } from '../../../src/jsonrpc/print.js';
 import { type LogLevel, isLogLevel, moreTalkative } from '../../../src/translation/log-level.js';
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
@@ -59,7 +60,8 @@ export class LegacyUpstream implements UpstreamHalf {
 
   async run(exchange: Exchange): Promise<Outcome> {
     let repeated = false;
-    for (let attempt = 0; ; attempt++) {
+    let reopened = false;
+    for (;;) {
       let lease: Lease;
       try {
         lease = await this.pool.acquire(introductionOf(exchange));
@@ -86,7 +88,7 @@ export class LegacyUpstream implements UpstreamHalf {
             }),
           );
         }
-        if (attempt > 0) {
+        if (reopened) {
           return failure(
             new GatewayError(
               GATEWAY_CODE.upstreamProtocol,
@@ -95,6 +97,7 @@ export class LegacyUpstream implements UpstreamHalf {
             ),
           );
         }
+        reopened = true;
       } finally {
         lease.release();
       }
@@ -124,11 +127,32 @@ export class LegacyUpstream implements UpstreamHalf {
   }
 
   async watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch> {
-    const lease = await this.pool.acquire(from);
-    return openWatch(lease.session, filter, onChange, () => lease.release());
+    for (let attempt = 0; ; attempt++) {
+      const lease = await this.pool.acquire(from);
+      const watch = await openWatch(lease.session, filter, onChange, () => lease.release());
+      // The upstream may have forgotten the session long before somebody wanted to watch it.
+      if (!lease.session.ended || attempt > 0) return watch;
+      watch.close();
+    }
   }
 
-  async offersStream(from: Introduction): Promise<boolean | undefined> {
+  hearCompletions(from: Introduction, onComplete: (elicitationId: string) => void): Completions | undefined {
+    const session = this.pool.find(from);
+    if (session === undefined) return undefined;
+    const stop = session.onChange((message) => {
+      if (message.method !== 'notifications/elicitation/complete') return;
+      const id = paramString(message, 'elicitationId');
+      if (id !== undefined) onComplete(id);
+    });
+    return {
+      get live() {
+        return session.streaming;
+      },
+      stop,
+    };
+  }
+
+  async offersStream(from: Introduction): Promise<boolean> {
     const lease = await this.pool.acquire(from);
     try {
       return await lease.session.openStream();

@@ -1,6 +1,7 @@
 import type { AdapterContext, DownstreamHalf, Incoming } from '../../adapter.js';
-import { principalOf } from '../../../src/auth/principal.js';
+import { principalOfRequest } from '../../../src/auth/principal.js';
 import { GatewayError } from '../../../src/errors/gateway-error.js';
+import type { Activity } from '../../../src/exchange/activity.js';
 import type { Caller, Era, Relay } from '../../../src/exchange/exchange.js';
 import { paramHeaders, traceHeaders } from '../../../src/exchange/passed-headers.js';
 import type { HttpReply, HttpRequest } from '../../../src/http/port.js';
@@ -41,10 +42,11 @@ export class ModernEndpoint implements DownstreamHalf {
 
   constructor(private readonly context: AdapterContext) {
     const { limits, timeouts } = context.config;
-    this.parking = new Parking({
+    this.parking = new Parking(context.instance, {
       parkMs: timeouts.parkMs,
       perPrincipal: limits.parkedPerPrincipal,
       bytesPerPrincipal: limits.parkedBytesPerPrincipal,
+      retryAfterSeconds: limits.retryAfterSeconds,
     });
   }
 
@@ -61,7 +63,7 @@ export class ModernEndpoint implements DownstreamHalf {
     }
     const authorization = request.headers['authorization'];
     const caller: Caller = {
-      principal: principalOf(authorization),
+      principal: principalOfRequest(request),
       remoteAddress: request.remoteAddress,
       ...(authorization !== undefined && { authorization }),
     };
@@ -76,6 +78,12 @@ export class ModernEndpoint implements DownstreamHalf {
         },
       );
     }
+  }
+
+  activity(): Activity {
+    let questions = 0;
+    for (const exchange of this.parking) questions += exchange.openQuestions;
+    return { sessions: 0, parked: this.parking.size, questions };
   }
 
   async close(): Promise<void> {
@@ -105,7 +113,7 @@ export class ModernEndpoint implements DownstreamHalf {
     };
     const state = paramString(message, 'requestState');
     if (state !== undefined && this.parking.isHandle(state)) {
-      const { exchange, answers } = this.returning(state, message, caller);
+      const { exchange, answers } = this.returning(state, message, caller, relay.name);
       this.parking.take(state);
       const leg = new Leg(message, reply, legOptions);
       exchange.resume(leg, answers);
@@ -114,7 +122,7 @@ export class ModernEndpoint implements DownstreamHalf {
     }
     const leg = new Leg(message, reply, legOptions);
     const headers = { ...traceHeaders(request), ...paramHeaders(request) };
-    const exchange = new ModernExchange(message, client, caller, headers, leg, this.parking);
+    const exchange = new ModernExchange(message, client, caller, headers, leg, this.parking, relay.name);
     if (exchange.method === 'subscriptions/listen') this.listening.add(exchange);
     void this.run(exchange, relay);
     await leg.done;
@@ -140,13 +148,16 @@ export class ModernEndpoint implements DownstreamHalf {
     state: string,
     message: Message,
     caller: Caller,
+    upstreamName: string,
   ): { exchange: ModernExchange; answers: ReadonlyMap<string, string> } {
     const exchange = this.parking.find(state, caller.principal.key);
     if (exchange === undefined) {
       throw invalidParams('this requestState is unknown, used or expired; send the request again without it');
     }
-    if (!exchange.isSame(message)) {
-      throw invalidParams('this requestState belongs to a request with another method, name or arguments');
+    if (!exchange.isSame(message, upstreamName)) {
+      throw invalidParams(
+        'this requestState belongs to a request with another method, name or arguments, or to another upstream',
+      );
     }
     const answers = inputResponsesOf(message);
     const problem = exchange.answersProblem(answers);

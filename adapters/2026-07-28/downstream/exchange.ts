@@ -1,13 +1,18 @@
+import { ownerOf } from '../../../src/auth/principal.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Caller, ClientDescription, Era, Exchange } from '../../../src/exchange/exchange.js';
-import type { Outcome } from '../../../src/exchange/outcome.js';
+import { type FailedOutcome, type Outcome, failure } from '../../../src/exchange/outcome.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
 import { gracefulEnd } from '../../../src/exchange/listen-service.js';
 import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import type { Message, RawId } from '../../../src/jsonrpc/message.js';
 import { MISSING_CLIENT_CAPABILITY } from '../../../src/translation/error.js';
-import { INTERACTIVE_METHODS, missingCapability } from '../../../src/translation/question.js';
+import {
+  INTERACTIVE_METHODS,
+  QUESTION_METHODS,
+  missingCapability,
+} from '../../../src/translation/question.js';
 import type { Leg } from './leg.js';
 import { OpenQuestions } from './open-questions.js';
 import type { Parked, Parking } from './parking.js';
@@ -33,8 +38,13 @@ export class ModernExchange implements Exchange, Parked {
   private readonly abort = new AbortController();
   private readonly questions = new OpenQuestions();
   private leg: Leg | undefined;
+  /** The token of the latest response: what arrives between two of them is kept under it. */
+  private token: RawId | undefined;
   private gather: NodeJS.Timeout | undefined;
   private kept: Message[] = [];
+  private keptBytes = 0;
+  /** The handle of the place where this exchange waits for its client. */
+  private handle: string | undefined;
   private outcome: Outcome | undefined;
   private digest: string | undefined;
 
@@ -45,6 +55,7 @@ export class ModernExchange implements Exchange, Parked {
     readonly headers: Readonly<Record<string, string>>,
     leg: Leg,
     private readonly parking: Parking<ModernExchange>,
+    private readonly upstreamName: string,
   ) {
     this.method = message.method ?? '';
     this.id = message.id ?? 'null';
@@ -56,12 +67,22 @@ export class ModernExchange implements Exchange, Parked {
     return this.caller.principal.key;
   }
 
+  get ownerKey(): string {
+    return ownerOf(this.caller.principal, this.caller.remoteAddress);
+  }
+
   get size(): number {
-    return this.kept.reduce((sum, message) => sum + message.text.length, this.message.text.length);
+    const outcome = this.outcome?.message?.text.length ?? 0;
+    return this.message.text.length + this.questions.bytes + this.keptBytes + outcome;
+  }
+
+  /** Questions the client has not answered yet. */
+  get openQuestions(): number {
+    return this.questions.size;
   }
 
   get progressToken(): RawId | undefined {
-    return this.leg?.progressToken;
+    return this.token;
   }
 
   /** An upstream that streams may still refuse with a status of its own: nothing is sent before its first message. */
@@ -72,8 +93,7 @@ export class ModernExchange implements Exchange, Parked {
   notify(message: Message): boolean {
     if (this.signal.aborted || this.outcome !== undefined) return true;
     if (this.leg !== undefined) return this.leg.send(message.text);
-    this.kept.push(message);
-    if (this.kept.length > MAX_KEPT) this.kept.shift();
+    this.keep(message);
     return true;
   }
 
@@ -83,6 +103,7 @@ export class ModernExchange implements Exchange, Parked {
   }
 
   async ask(questions: readonly Question[], signal: AbortSignal): Promise<readonly Answer[]> {
+    if (this.signal.aborted || this.outcome !== undefined) throw over();
     for (const question of questions) this.admit(question);
     return Promise.all(questions.map((question) => this.askOne(question, signal)));
   }
@@ -92,7 +113,10 @@ export class ModernExchange implements Exchange, Parked {
     if (this.outcome !== undefined) return;
     this.outcome = outcome;
     clearTimeout(this.gather);
-    this.leg?.finish(outcome);
+    // A question from outside the call may still be open; nobody will be asked it any more during this one.
+    this.questions.rejectAll(over());
+    if (this.leg !== undefined) this.leg.finish(outcome);
+    else if (!this.fits()) this.outcome = tooLarge();
   }
 
   /**
@@ -104,10 +128,10 @@ export class ModernExchange implements Exchange, Parked {
     this.abort.abort();
   }
 
-  /** Whether a request is this one again. */
-  isSame(message: Message): boolean {
+  /** Whether a request is this one again, at the same upstream. */
+  isSame(message: Message, upstreamName: string): boolean {
     this.digest ??= requestDigest(this.message);
-    return this.digest === requestDigest(message);
+    return this.upstreamName === upstreamName && this.digest === requestDigest(message);
   }
 
   /** What is wrong with the answers a retry brings; undefined when nothing is. */
@@ -117,8 +141,10 @@ export class ModernExchange implements Exchange, Parked {
 
   /** The client is back with answers, and waits on another response. */
   resume(leg: Leg, answers: ReadonlyMap<string, string>): void {
+    this.handle = undefined;
     this.serve(leg);
     const kept = this.kept.splice(0);
+    this.keptBytes = 0;
     for (const message of kept) {
       if (message.method !== 'notifications/progress') leg.send(message.text);
       else if (leg.progressToken !== undefined) leg.send(withProgressToken(message, leg.progressToken).text);
@@ -134,27 +160,59 @@ export class ModernExchange implements Exchange, Parked {
   /** Nobody came back in time: the upstream is told that nobody will. */
   expire(): void {
     this.kept = [];
-    this.abort.abort();
-    this.questions.rejectAll(
-      new GatewayError(GATEWAY_CODE.questionFailed, 'the client did not come back in time'),
-    );
+    this.keptBytes = 0;
+    this.cancel();
   }
 
   private serve(leg: Leg): void {
     this.leg = leg;
-    leg.onCancel(() => this.abort.abort());
+    this.token = leg.progressToken;
+    leg.onCancel(() => this.cancel());
+  }
+
+  private cancel(): void {
+    this.abort.abort();
+    clearTimeout(this.gather);
+    this.questions.rejectAll(over());
+  }
+
+  /** Ends the exchange on the gateway's own initiative: the client is told why, the upstream that nobody waits. */
+  private refuse(outcome: FailedOutcome): void {
+    this.finish(outcome);
+    this.cancel();
+  }
+
+  /** Keeps a notification for the next response, within what the client may keep here; older ones go first. */
+  private keep(message: Message): void {
+    this.kept.push(message);
+    this.keptBytes += message.text.length;
+    if (this.kept.length > MAX_KEPT) this.dropOldest();
+    this.fits();
+  }
+
+  /** Makes what is kept fit into the owner's share. False: it does not, even without any notification. */
+  private fits(): boolean {
+    while (this.handle !== undefined && !this.parking.resize(this.handle)) {
+      if (this.kept.length === 0) return false;
+      this.dropOldest();
+    }
+    return true;
+  }
+
+  private dropOldest(): void {
+    this.keptBytes -= this.kept.shift()?.text.length ?? 0;
   }
 
   /** Refuses questions this client must not be asked. @throws GatewayError */
   private admit({ method, params }: Question): void {
-    if (!INTERACTIVE_METHODS.has(this.method)) {
-      throw new GatewayError(METHOD_NOT_FOUND, `nothing can be asked during ${this.method}`);
+    if (!QUESTION_METHODS.has(method) || !INTERACTIVE_METHODS.has(this.method)) {
+      throw new GatewayError(METHOD_NOT_FOUND, `${method} cannot be asked during ${this.method}`);
     }
     const missing = missingCapability(this.client.capabilities, method, params);
     if (missing === undefined) return;
     if (this.leg?.committed === false) {
       // Nothing was sent yet, so the client can still be told in the way the specification demands.
-      this.finish({
+      this.refuse({
         kind: 'failed',
         origin: 'gateway',
         code: MISSING_CLIENT_CAPABILITY,
@@ -162,7 +220,6 @@ export class ModernExchange implements Exchange, Parked {
         data: `{"requiredCapabilities":${missing}}`,
         status: 400,
       });
-      this.abort.abort();
     }
     throw new GatewayError(METHOD_NOT_FOUND, `the client did not declare what ${method} needs`);
   }
@@ -192,18 +249,33 @@ export class ModernExchange implements Exchange, Parked {
     const { leg } = this;
     if (leg === undefined || this.signal.aborted || this.outcome !== undefined || this.questions.size === 0)
       return;
-    let handle: string;
     try {
-      handle = this.parking.park(this);
+      this.handle = this.parking.park(this, this.questions.oldestAt);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
-      this.questions.rejectAll(error);
+      this.refuse(failure(error));
       return;
     }
     this.leg = undefined;
     const requests = this.questions.print();
     leg.finishWith(
-      `{"resultType":"input_required","inputRequests":${requests},"requestState":${JSON.stringify(handle)}}`,
+      `{"resultType":"input_required","inputRequests":${requests},"requestState":${JSON.stringify(this.handle)}}`,
     );
   }
+}
+
+/** What a question is refused with when its exchange ended first. */
+function over(): GatewayError {
+  return new GatewayError(GATEWAY_CODE.questionFailed, 'the request this was asked for is over');
+}
+
+/** The result of a call whose client is away and may keep no more here: that it ran is all that can be kept. */
+function tooLarge(): FailedOutcome {
+  return failure(
+    new GatewayError(
+      GATEWAY_CODE.responseEvicted,
+      'the response came while the answers were awaited, and was too large to be kept; the request has run',
+      { status: 200 },
+    ),
+  );
 }

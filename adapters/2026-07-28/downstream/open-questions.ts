@@ -4,6 +4,8 @@ import { answerProblem } from '../../../src/translation/question.js';
 
 interface OpenQuestion {
   readonly question: Question;
+  /** Milliseconds since the epoch. */
+  readonly askedAt: number;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: GatewayError) => void;
 }
@@ -17,6 +19,19 @@ export class OpenQuestions {
     return this.open.size;
   }
 
+  /** What the questions hold, about, in bytes. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const { question } of this.open.values()) bytes += question.params?.length ?? 0;
+    return bytes;
+  }
+
+  /** When the question was asked that has waited longest, in milliseconds since the epoch; now when there is none. */
+  get oldestAt(): number {
+    const [first] = this.open.values();
+    return first?.askedAt ?? Date.now();
+  }
+
   /** Adds a question. `withdraw` takes it back with an error, unless it was answered before. */
   add(question: Question): { answer: Promise<Answer>; withdraw: (error: GatewayError) => void } {
     this.last++;
@@ -24,7 +39,7 @@ export class OpenQuestions {
     let reject: (error: GatewayError) => void = () => undefined;
     const answer = new Promise<Answer>((resolve, rejectAnswer) => {
       reject = rejectAnswer;
-      this.open.set(key, { question, resolve, reject: rejectAnswer });
+      this.open.set(key, { question, askedAt: Date.now(), resolve, reject: rejectAnswer });
     });
     return {
       answer,

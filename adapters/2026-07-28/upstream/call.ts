@@ -26,7 +26,12 @@ import {
   type ResponseEnd,
   readResponse,
 } from '../../../src/upstreams/response-reader.js';
-import { errorMessageIn, statusError, upstreamError } from '../../../src/upstreams/upstream-error.js';
+import {
+  errorMessageIn,
+  invalidResponse,
+  statusError,
+  upstreamError,
+} from '../../../src/upstreams/upstream-error.js';
 import { requestHeaders } from './headers.js';
 
 /** How long a stream may stay open behind its response, in milliseconds. */
@@ -125,6 +130,11 @@ export class ModernCall {
         { upstream: this.context.name, problem: error.message },
         'the upstream sent no JSON-RPC message',
       );
+      // No better response will follow, so nobody should wait for it.
+      if (error.isResponse && error.id !== undefined && idKey(error.id) === idKey(this.id)) {
+        const invalid = invalidResponse(this.context.name, this.exchange.method, error.message);
+        this.end({ kind: 'outcome', outcome: failure(invalid) });
+      }
       return;
     }
     this.budget?.renew();

@@ -131,6 +131,11 @@ export class ModernUpstream implements UpstreamHalf {
     return openWatch(this.context, from, filter, onChange);
   }
 
+  hearCompletions(): undefined {
+    // A modern server is asked again; it has no notification to say that asking is worth while.
+    return undefined;
+  }
+
   offersStream(): Promise<undefined> {
     return Promise.resolve(undefined);
   }

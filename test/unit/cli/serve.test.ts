@@ -48,7 +48,7 @@ describe('serve', () => {
       upstreams: { legacy: { url: 'http://127.0.0.1:1/mcp' }, modern: { url: 'http://127.0.0.1:2/mcp' } },
     });
     expect(out.match(/curl/g)!.length).toBeGreaterThanOrEqual(2);
-    expect(out).toContain('npx @modelcontextprotocol/inspector --cli http://127.0.0.1:8808/mcp/modern');
+    expect(out).toContain('mcp-inspector --cli http://127.0.0.1:8808/mcp/modern');
     expect(events).toEqual(['gateway closed', 'demo closed']);
   });
 

@@ -29,7 +29,7 @@ describe('defaults', () => {
           authorization: { mode: 'transparent' },
           headers: {},
           tls: { rejectUnauthorized: true },
-          maxConnections: 256,
+          maxCalls: 4000,
           cache: true,
         },
       },

@@ -77,7 +77,7 @@ describe('errors', () => {
           authorization: { mode: 'static', header: 'Bearer x', allowAnonymous: false },
           headers: { 'X-A': 'x' },
           tls: { rejectUnauthorized: true },
-          maxConnections: 1,
+          maxCalls: 1,
           cache: true,
         },
       },

@@ -1,0 +1,78 @@
+import { CELLS } from '../peers/cells.js';
+import type { Era } from '../peers/wire-client.js';
+
+/** What one measurement runs. */
+export interface Scenario {
+  /** The row of the result page it belongs to. */
+  readonly group: 'small' | 'large' | 'events' | 'questions' | 'latency';
+  readonly target: string;
+  /** `direct` measures no process in between. */
+  readonly through: 'gateway' | 'pipe' | 'direct';
+  readonly path: string;
+  readonly client: Era;
+  readonly upstream: Era;
+  readonly tool: 'small' | 'large' | 'events' | 'ask';
+  readonly connections: number;
+  /** Calls in one full round. */
+  readonly total: number;
+  /** Events of one call. */
+  readonly count?: number;
+}
+
+interface Work {
+  readonly group: Scenario['group'];
+  readonly tool: Scenario['tool'];
+  readonly connections: number;
+  readonly total: number;
+  readonly count?: number;
+}
+
+const EVENTS = 500;
+
+const WORK: readonly Work[] = [
+  { group: 'small', tool: 'small', connections: 16, total: 3000 },
+  { group: 'large', tool: 'large', connections: 16, total: 600 },
+  { group: 'events', tool: 'events', connections: 4, total: 40, count: EVENTS },
+  { group: 'questions', tool: 'ask', connections: 32, total: 600 },
+  { group: 'latency', tool: 'small', connections: 1, total: 400 },
+];
+
+/** The ways to carry bytes; the cheaper one is the floor. */
+const PIPES = ['stream', 'collect'] as const;
+
+export function allScenarios(): Scenario[] {
+  return WORK.flatMap((work) => [...pipes(work), ...cells(work), ...direct(work)]);
+}
+
+function cells(work: Work): Scenario[] {
+  // Same-era questions need no round trip of the gateway's own.
+  const wanted = CELLS.filter(({ client, upstream }) => work.group !== 'questions' || client !== upstream);
+  return wanted.map(({ client, upstream }) => ({
+    ...work,
+    target: `${client} → ${upstream}`,
+    through: 'gateway',
+    path: `/mcp/${upstream}`,
+    client,
+    upstream,
+  }));
+}
+
+function pipes(work: Work): Scenario[] {
+  if (work.group === 'questions') return [];
+  const ways = work.group === 'events' ? (['stream'] as const) : PIPES;
+  return ways.map((way) => ({
+    ...work,
+    target: `pipe (${way})`,
+    through: 'pipe',
+    path: `/${way}/modern`,
+    client: 'modern',
+    upstream: 'modern',
+  }));
+}
+
+function direct(work: Work): Scenario[] {
+  if (work.group !== 'latency') return [];
+  return [
+    { ...work, target: 'direct', through: 'direct', path: '/mcp', client: 'modern', upstream: 'modern' },
+  ];
+}
