@@ -145,6 +145,19 @@ describe('packages', () => {
     expect([...imported].filter((name) => !Object.hasOwn(declared, name))).toEqual([]);
     expect(Object.keys(dependencies).filter((name) => !imported.has(name))).toEqual([]);
   });
+
+  test.each([
+    ['better-sqlite3', /^src\/replay\/sqlite\//],
+    ['redis', /^src\/(?:replay\/redis|cluster)\//],
+  ])('%s is loaded under %s only, and only when it is used', (name, folder) => {
+    const importers = ALL.filter(({ imports }) => imports.includes(name)).map(({ path }) => path);
+    expect(importers.filter((path) => !folder.test(path))).toEqual([]);
+    for (const source of ALL.filter(({ path }) => importers.includes(path) && !path.endsWith('.d.ts'))) {
+      expect(
+        ts.transpile(source.text, { module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true }),
+      ).not.toMatch(new RegExp(`from '${name}'`));
+    }
+  });
 });
 
 describe('folders', () => {
