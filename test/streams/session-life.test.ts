@@ -11,6 +11,7 @@ import { legacyScript, answerResult, startScriptedServer } from '../peers/script
 import { POST_HEADERS, callModern, initializeText, openWireSession } from '../peers/wire-client.js';
 import { SessionTable } from '../../adapters/2025-11-25/downstream/session-table.js';
 import { parseConfig } from '../../src/config/config.js';
+import { MemoryStore } from '../../src/replay/memory-store.js';
 import { createLog } from '../../src/telemetry/log.js';
 import { startDriven } from './driven-upstream.js';
 
@@ -206,7 +207,15 @@ test('X3 a client that hangs up while its session is being opened leaves none be
 
 test('X3 anonymous callers have their caps by address, others by credential', () => {
   const config = parseConfig({ sessions: { maxPerPrincipal: 1 } });
-  const table = closing(new SessionTable({ config, log: createLog('silent'), servedRevisions: [] }));
+  const table = closing(
+    new SessionTable({
+      config,
+      log: createLog('silent'),
+      servedRevisions: [],
+      instance: 'test',
+      store: new MemoryStore(),
+    }),
+  );
   const client = { revision: '2025-11-25', capabilities: '{}' };
   const anonymous = { key: 'anonymous', anonymous: true };
   const known = { key: createHash('sha256').update('k').digest('hex'), anonymous: false };
