@@ -206,7 +206,9 @@ test('X3 a client that hangs up while its session is being opened leaves none be
 
 test('X3 anonymous callers have their caps by address, others by credential', () => {
   const config = parseConfig({ sessions: { maxPerPrincipal: 1 } });
-  const table = closing(new SessionTable({ config, log: createLog('silent'), servedRevisions: [] }));
+  const table = closing(
+    new SessionTable({ config, log: createLog('silent'), servedRevisions: [], instance: 'i' }),
+  );
   const client = { revision: '2025-11-25', capabilities: '{}' };
   const anonymous = { key: 'anonymous', anonymous: true };
   const known = { key: createHash('sha256').update('k').digest('hex'), anonymous: false };

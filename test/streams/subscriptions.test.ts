@@ -510,7 +510,10 @@ describe('X24 the shared subscription by itself', () => {
     const state = { credential: 'old' };
     const { half, used, ends } = upstreamTaking(state);
     const { own, heard } = conversation();
-    const listen = new SharedListen(introductionWith('old', own), half, log, () => undefined);
+    const listen = new SharedListen(introductionWith('old', own), half, log, {
+      empty: () => undefined,
+      change: () => undefined,
+    });
     listen.attach(introductionWith('old', own), own);
     await expect.poll(() => ends.length).toBe(1);
     state.credential = 'new';
