@@ -182,6 +182,9 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
       return principal.anonymous ? undefined : principal.key;
     },
     serve,
+    // The header is as good as the body here: a request whose header says something else than its body is refused.
+    opensStream: ({ method, headers }) =>
+      method === 'GET' || headers['mcp-method'] === 'subscriptions/listen',
     protectedResource: (name) => {
       const parts = upstreams.get(name);
       if (parts === undefined) throw new Error(`no upstream named ${name}`);

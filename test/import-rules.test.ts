@@ -37,6 +37,7 @@ const ALL = [...SRC, ...ADAPTERS];
 const MANIFEST = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   dependencies: Record<string, string>;
   optionalDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
 };
 
 /** Every import that matches, as `importer -> imported`. */
@@ -139,10 +140,9 @@ describe('packages', () => {
     const imported = new Set(
       ALL.flatMap(({ imports }) => imports).flatMap((specifier) => packageOf(specifier) ?? []),
     );
-    const { dependencies, optionalDependencies = {} } = MANIFEST;
-    expect(
-      [...imported].filter((name) => !Object.hasOwn({ ...dependencies, ...optionalDependencies }, name)),
-    ).toEqual([]);
+    const { dependencies, optionalDependencies, peerDependencies } = MANIFEST;
+    const declared = { ...dependencies, ...optionalDependencies, ...peerDependencies };
+    expect([...imported].filter((name) => !Object.hasOwn(declared, name))).toEqual([]);
     expect(Object.keys(dependencies).filter((name) => !imported.has(name))).toEqual([]);
   });
 
@@ -167,7 +167,7 @@ describe('folders', () => {
     'src/sse': [],
     'src/errors': [],
     'src/translation': ['src/jsonrpc'],
-    'src/http': ['src/errors', 'src/jsonrpc'],
+    'src/http': ['src/errors', 'src/jsonrpc', 'src/auth'],
     'src/telemetry': [],
   };
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { DownstreamContext } from '../../adapter.js';
 import { NO_OFFER, type OfferedChanges } from '../offered-changes.js';
 import { hasPriming } from '../revisions.js';
@@ -91,6 +92,8 @@ export class LegacySession implements Conversation {
     detached: (stream: StreamLog) => void,
     attached: (stream: StreamLog) => void,
   ) {
+    // Every running request listens for the end of its session.
+    setMaxListeners(0, this.life.signal);
     lastKey++;
     this.key = String(lastKey);
     const { store } = origin.context;

@@ -44,6 +44,7 @@ describe('JSON Schema', () => {
       '.publicUrl',
       '.upstreams.*.tls.ca',
       '.defaultUpstream',
+      '.cluster',
       '.compat.defaultLogLevel',
     ]);
   });
