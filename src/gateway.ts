@@ -161,7 +161,10 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
     const { url, prefix } = config.cluster;
     endpoint.cluster = new Cluster(
       instance,
-      await RedisLink.connect({ url, prefix, instance, log }),
+      await RedisLink.connect({ url, prefix, instance, log }).catch(async (error: unknown) => {
+        await store.close();
+        throw error;
+      }),
       serve,
       log,
     );

@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -105,7 +105,9 @@ describe.each(ERAS)('kill -9 in mid-call with a sqlite store, %s upstream', (era
       value++;
       for (const label of labels) for (let i = 0; i < 5; i++) upstream.progress(label, value * 10 + i);
     }, 1);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    for (const response of responses) {
+      await expect.poll(() => response.messages.length, { interval: 1, timeout: 8000 }).toBeGreaterThan(30);
+    }
     await first.kill();
     clearInterval(talking);
     await Promise.all(responses.map((response) => response.ended));
@@ -198,6 +200,18 @@ describe.each(ERAS)('kill -9 in mid-call with a sqlite store, %s upstream', (era
     const second = await startKillableGateway(upstream.server.url, { store });
     expect((await at(second.url, session).request(1, 'ping')).status).toBe(404);
   });
+});
+
+test('neither a session id nor a credential is in the file', async () => {
+  const upstream = await startUpstream('legacy');
+  const store = newStore();
+  const gateway = await startKillableGateway(upstream.server.url, { store });
+  const session = await openWireSession(gateway.url, { headers: { authorization: 'Bearer token-of-a' } });
+  await gateway.kill();
+  const bytes = ['', '-wal'].map((end) => readFileSync(store.path + end, 'latin1')).join('');
+  expect(bytes).toContain('wire-client');
+  expect(bytes).not.toContain(session.id);
+  expect(bytes).not.toContain('token-of-a');
 });
 
 test('an upstream that forgot its session: the client is told with 404', async () => {
