@@ -8,7 +8,7 @@ import {
   legacyFeatures,
 } from '../adapters/registry.js';
 import { ChallengeReply } from './auth/challenge-reply.js';
-import { principalOf } from './auth/principal.js';
+import { principalOfHeaders } from './auth/principal.js';
 import { ProtectedResource } from './auth/protected-resource.js';
 import {
   type GatewayConfig,
@@ -174,7 +174,7 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
     aliases: Object.fromEntries(names.map((name) => [`/${name}`, name])),
     log,
     principalKey: (head) => {
-      const principal = principalOf(head.headers['authorization']);
+      const principal = principalOfHeaders(head.headers);
       return principal.anonymous ? undefined : principal.key;
     },
     serve,
