@@ -7,6 +7,7 @@ import type { Activity } from '../src/exchange/activity.js';
 import type { Era, Relay, UpstreamHalf } from '../src/exchange/exchange.js';
 import type { HttpReply, HttpRequest } from '../src/http/port.js';
 import type { Message } from '../src/jsonrpc/message.js';
+import type { Store } from '../src/replay/store.js';
 import type { Logger } from '../src/telemetry/logger.js';
 import type { UpstreamHttp } from '../src/upstreams/upstream-http.js';
 
@@ -18,6 +19,12 @@ export interface AdapterContext {
   readonly servedRevisions: readonly string[];
   /** Names this run of this process among all there are and were: letters, digits, "-" and "_". */
   readonly instance: string;
+}
+
+/** What a downstream half is given. */
+export interface DownstreamContext extends AdapterContext {
+  /** Where sessions and their logs are kept. */
+  readonly store: Store;
 }
 
 /** What an upstream half is given. */

@@ -1,4 +1,4 @@
-import type { AdapterContext, DownstreamHalf, Incoming, UpstreamContext } from './adapter.js';
+import type { DownstreamContext, DownstreamHalf, Incoming, UpstreamContext } from './adapter.js';
 import { clientEra } from './client-era.js';
 import { startLegacyDemo } from './2025-11-25/demo-server.js';
 import { sessionOwner } from './2025-11-25/downstream/session.js';
@@ -42,7 +42,7 @@ export class Endpoint {
   private readonly legacy: LegacyEndpoint;
   private readonly modern: ModernEndpoint;
 
-  constructor(private readonly context: AdapterContext) {
+  constructor(private readonly context: DownstreamContext) {
     this.legacy = new LegacyEndpoint(context);
     this.modern = new ModernEndpoint(context);
   }
@@ -55,6 +55,8 @@ export class Endpoint {
       if (!incoming.batch)
         id = incoming.messages[0]?.kind === 'request' ? incoming.messages[0].id : undefined;
       if (await this.elsewhere(request, incoming, reply, relay)) return;
+      const lookingUp = this.legacy.lookUp(request);
+      if (lookingUp !== undefined) await lookingUp;
       const era = clientEra(request, incoming, this.legacy.knows(request));
       const half: DownstreamHalf = era === 'legacy' ? this.legacy : this.modern;
       await half.serve(request, incoming, reply, relay);

@@ -31,6 +31,8 @@ import { MCP_PATH } from './http/endpoints.js';
 import { METADATA_PATH } from './http/metadata-endpoint.js';
 import type { HttpReply, HttpRequest } from './http/port.js';
 import { listen } from './http/server.js';
+import { openStore } from './replay/open-store.js';
+import { StoreError } from './replay/store.js';
 import { createLog } from './telemetry/log.js';
 import type { Logger } from './telemetry/logger.js';
 import { EraResolver, type EraVerdict } from './upstreams/era-resolver.js';
@@ -39,6 +41,7 @@ import type { UpstreamReport } from './upstreams/report.js';
 import { UpstreamHttp } from './upstreams/upstream-http.js';
 
 export { ConfigError } from './config/config-error.js';
+export { StoreError };
 export type { DemoUpstreams, EraVerdict, GatewayConfig, GatewayOptions, UpstreamConfig, UpstreamReport };
 
 /** What is under way in a gateway. */
@@ -147,7 +150,8 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
   const upstreams = new Map<string, UpstreamParts>();
   for (const name of Object.keys(config.upstreams)) upstreams.set(name, createUpstream(name, config, log));
   const instance = randomBytes(9).toString('base64url');
-  const endpoint = new Endpoint({ config, log, servedRevisions: SERVED_REVISIONS, instance });
+  const store = await openStore(config.store, log);
+  const endpoint = new Endpoint({ config, log, servedRevisions: SERVED_REVISIONS, instance, store });
   const serve = async (name: string, request: HttpRequest, reply: HttpReply) => {
     const parts = upstreams.get(name);
     if (parts === undefined) throw new Error(`no upstream named ${name}`);
@@ -178,13 +182,20 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
       return principal.anonymous ? undefined : principal.key;
     },
     serve,
+    // The header is as good as the body here: a request whose header says something else than its body is refused.
+    opensStream: ({ method, headers }) =>
+      method === 'GET' || headers['mcp-method'] === 'subscriptions/listen',
     protectedResource: (name) => {
       const parts = upstreams.get(name);
       if (parts === undefined) throw new Error(`no upstream named ${name}`);
       return parts.resource.read();
     },
   });
-  const server = await listen(app, config.listen);
+  const server = await listen(app, config.listen).catch(async (error: unknown) => {
+    await endpoint.close();
+    await store.close();
+    throw error;
+  });
   return {
     url: `${server.url}/mcp`,
     port: server.port,
@@ -199,6 +210,7 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
       await server.close({ graceMs });
       await endpoint.cluster?.close();
       await Promise.all([...upstreams.values()].map((parts) => parts.close()));
+      await store.close();
     },
   };
 }

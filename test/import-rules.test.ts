@@ -37,6 +37,7 @@ const ALL = [...SRC, ...ADAPTERS];
 const MANIFEST = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   dependencies: Record<string, string>;
   optionalDependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
 };
 
 /** Every import that matches, as `importer -> imported`. */
@@ -139,11 +140,23 @@ describe('packages', () => {
     const imported = new Set(
       ALL.flatMap(({ imports }) => imports).flatMap((specifier) => packageOf(specifier) ?? []),
     );
-    const { dependencies, optionalDependencies = {} } = MANIFEST;
-    expect(
-      [...imported].filter((name) => !Object.hasOwn({ ...dependencies, ...optionalDependencies }, name)),
-    ).toEqual([]);
+    const { dependencies, optionalDependencies, peerDependencies } = MANIFEST;
+    const declared = { ...dependencies, ...optionalDependencies, ...peerDependencies };
+    expect([...imported].filter((name) => !Object.hasOwn(declared, name))).toEqual([]);
     expect(Object.keys(dependencies).filter((name) => !imported.has(name))).toEqual([]);
+  });
+
+  test.each([
+    ['better-sqlite3', /^src\/replay\/sqlite\//],
+    ['redis', /^src\/(?:replay\/redis|cluster)\//],
+  ])('%s is loaded under %s only, and only when it is used', (name, folder) => {
+    const importers = ALL.filter(({ imports }) => imports.includes(name)).map(({ path }) => path);
+    expect(importers.filter((path) => !folder.test(path))).toEqual([]);
+    for (const source of ALL.filter(({ path }) => importers.includes(path) && !path.endsWith('.d.ts'))) {
+      expect(
+        ts.transpile(source.text, { module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true }),
+      ).not.toMatch(new RegExp(`from '${name}'`));
+    }
   });
 });
 
@@ -154,7 +167,7 @@ describe('folders', () => {
     'src/sse': [],
     'src/errors': [],
     'src/translation': ['src/jsonrpc'],
-    'src/http': ['src/errors', 'src/jsonrpc'],
+    'src/http': ['src/errors', 'src/jsonrpc', 'src/auth'],
     'src/telemetry': [],
   };
 

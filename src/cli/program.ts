@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config/config-error.js';
+import { StoreError } from '../replay/store.js';
 import { addCheck } from './check.js';
 import { addConfig } from './config.js';
 import { addServe } from './serve.js';
@@ -26,7 +27,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
       terminal.err(`${error.message}\n`);
       return 2;
     }
-    if (error instanceof StartError) terminal.err(`${error.message}\n`);
+    if (error instanceof StartError || error instanceof StoreError) terminal.err(`${error.message}\n`);
     else
       terminal.err(`mcp-gangway failed: ${error instanceof Error ? String(error.stack) : String(error)}\n`);
     return 1;

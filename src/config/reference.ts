@@ -54,7 +54,9 @@ export function configReference(): string {
   const sections: string[] = [];
   for (const [name, node] of Object.entries(root.properties ?? {})) {
     const entry = itemOf(node);
-    if (entry !== undefined) {
+    if (node.oneOf !== undefined) {
+      top.push(...alternatives(name, node));
+    } else if (entry !== undefined) {
       sections.push(section(`${name}.NAME`, node.description, leaves(entry)));
     } else if (node.type === 'object') {
       sections.push(section(name, node.description, leaves(node)));
@@ -85,19 +87,21 @@ function leaves(node: SchemaNode, prefix = ''): [string, SchemaNode][] {
 
 const REQUIRED = Symbol('required');
 
-/** A union tells its alternatives apart by `mode`: one row for the choice, then the settings of each. */
+/** A union tells its alternatives apart by one key, such as `mode`: a row for the choice, then the settings of each. */
 function alternatives(path: string, node: SchemaNode): [string, SchemaNode][] {
   const choices = variants(node);
-  const modes = choices.map(
-    (choice) => `\`${choice.properties?.mode?.const ?? ''}\`: ${choice.description ?? ''}`,
+  const first = Object.entries(choices[0]?.properties ?? {}).find(([, member]) => member.const !== undefined);
+  const key = first?.[0] ?? '';
+  const meanings = choices.map(
+    (choice) => `\`${choice.properties?.[key]?.const ?? ''}\`: ${choice.description ?? ''}`,
   );
   const choice: SchemaNode = {
-    anyOf: choices.flatMap((variant) => variant.properties?.mode ?? []),
-    description: [node.description, ...modes].join(' '),
-    default: choices[0]?.properties?.mode?.const,
+    anyOf: choices.flatMap((variant) => variant.properties?.[key] ?? []),
+    description: [node.description, ...meanings].join(' '),
+    default: first?.[1].const,
   };
   const settings = choices.flatMap((variant) => leaves(variant, `${path}.`));
-  return [[`${path}.mode`, choice], ...settings.filter(([name]) => name !== `${path}.mode`)];
+  return [[`${path}.${key}`, choice], ...settings.filter(([name]) => name !== `${path}.${key}`)];
 }
 
 function section(

@@ -3,6 +3,7 @@ import { httpUrl } from './http-url.js';
 import { limitSchema } from './limit-schema.js';
 import { DEFAULT_LISTEN, formatListen, LISTEN_FORMS, parseListen } from './listen.js';
 import { bytes, count, milliseconds, MIB } from './quantity.js';
+import { storeSchema } from './store-schema.js';
 import { timeoutSchema } from './timeout-schema.js';
 import { upstreamSchema } from './upstream-schema.js';
 
@@ -161,6 +162,7 @@ export const gatewaySchema = z
       .describe('The upstream served at `/mcp`. Default: the one named `default`, else the first.'),
     sessions,
     replay,
+    store: storeSchema,
     polling,
     limits: limitSchema,
     timeouts: timeoutSchema,

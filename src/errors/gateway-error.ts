@@ -35,6 +35,8 @@ export const GATEWAY_CODE = {
   refused: -31013,
   /** The client cancelled. Seen in logs only: a cancelled request is not answered. */
   cancelled: -31014,
+  /** The store of sessions cannot be reached; it is tried again by itself. HTTP 503. */
+  storeUnavailable: -31015,
 } as const;
 
 /** What a `GatewayError` can carry besides its code. */

@@ -40,8 +40,17 @@ export interface Caller {
 export interface Conversation {
   /** Unique in this process; not the session id, which is a secret of the client. */
   readonly key: string;
-  /** Aborted when the session has ended. */
+  /** Aborted when the session has ended, in this process at least. */
   readonly ended: AbortSignal;
+  /** The session has ended here but goes on elsewhere or later: what it has at the upstream stays. */
+  readonly suspended: boolean;
+  /** What `rememberUpstream` was last given, perhaps by an earlier run of the gateway. */
+  readonly upstreamState: string | undefined;
+  /**
+   * Keeps with the session what the upstream half needs to find the upstream's side of it again: any text, but never a
+   * credential.
+   */
+  rememberUpstream(state: string): void;
   /** Delivers a notification that belongs to no exchange, on the session's standalone stream. */
   notify(message: Message): void;
   /** Puts a question that belongs to no exchange to the client, on the session's standalone stream. */

@@ -82,7 +82,6 @@ function receive(request: IncomingMessage, bounds: BodyBounds): Promise<Buffer |
       fail(refusal(408, `The body did not arrive within ${bounds.bodyMs} ms (bodyMs).`, CLOSE));
     }, bounds.bodyMs);
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
-    if (request.destroyed) onClose();
   });
 }
 

@@ -16,7 +16,10 @@ export class Endpoints {
   constructor(options: Pick<HttpOptions, 'upstreamNames' | 'defaultUpstream' | 'aliases'>) {
     this.#names = new Map(options.upstreamNames.map((name) => [name.toLowerCase(), name]));
     if (options.defaultUpstream !== undefined) this.#byPath.set(MCP_PATH, options.defaultUpstream);
-    for (const [path, name] of Object.entries(options.aliases)) this.#byPath.set(plain(path), name);
+    for (const [path, name] of Object.entries(options.aliases)) {
+      // An upstream may be called like the endpoint itself; its alias must not take the place of the default.
+      if (!this.#byPath.has(plain(path))) this.#byPath.set(plain(path), name);
+    }
   }
 
   /** The upstream of that name, in the spelling of the configuration. @throws GatewayError 404 */

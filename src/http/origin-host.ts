@@ -48,8 +48,8 @@ export function createOriginCheck(options: Listening): (origin: string | undefin
   const allowed = new Set(options.allowedOrigins.map(canonicalOrigin));
   return (origin) => {
     if (origin === undefined) return;
-    // "null" is what every sandboxed frame and local file sends: allowing it would allow all of them.
-    if (origin !== 'null' && ORIGIN.test(origin)) {
+    // "null" has no such form: every sandboxed frame and local file sends it, and allowing one would allow all.
+    if (ORIGIN.test(origin)) {
       if (any || allowed.has(canonicalOrigin(origin)) || (local && isLoopbackOrigin(origin))) return;
     }
     throw refusal(

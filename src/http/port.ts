@@ -3,15 +3,13 @@
  * answers through an `HttpReply`, so the same adapter serves any host that can provide the two.
  */
 
-import type { Principal } from '../auth/principal.js';
-
 /** Response headers an adapter sets; names in the spelling to send. */
 export type ReplyHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 /** One request to the MCP endpoint, its limits already enforced. */
 export interface HttpRequest {
   /** Who sends it, when another instance of the gateway has found that out; else it is told by the credential. */
-  readonly principal?: Principal;
+  readonly principal?: { readonly key: string; readonly anonymous: boolean };
   readonly method: 'POST' | 'GET' | 'DELETE';
   /** Header values by lower-case name; a repeated header is joined with ", ". */
   readonly headers: Readonly<Record<string, string | undefined>>;

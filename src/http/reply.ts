@@ -35,8 +35,8 @@ export class ResponseReply implements HttpReply {
     this.#response = response;
     this.#settings = settings;
     const { socket } = response.req;
-    // Handed to the kernel in full. Node also says 'finish' when a destroyed socket drops the rest.
-    response.once('finish', () => (this.#complete = !socket.destroyed));
+    // Handed to the kernel in full. Node also says 'finish' when a socket that broke drops the rest.
+    response.once('finish', () => (this.#complete = !socket.destroyed && socket.errored === null));
     const settle = (): void => {
       socket.off('close', settle);
       this.#settle();

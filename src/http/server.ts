@@ -24,7 +24,7 @@ const HEADERS_MS = 10_000;
 const IDLE_MS = 65_000;
 
 /** What node's own bound on a whole request leaves to the one on the body, so that ours answers first. */
-const SLACK_MS = 5_000;
+const SLACK_MS = 1_000;
 
 /** How long the ends of streams may travel before their connections are cut, in milliseconds. */
 const FLUSH_MS = 250;
@@ -67,7 +67,7 @@ function createNodeServer(app: HttpApp): Server {
     // The app answers 400 itself, with a body that says why.
     requireHostHeader: false,
   });
-  // Node would drop the headers beyond its count in silence; the app counts and refuses.
+  // Node would drop the headers beyond a count of its own in silence; the app counts and refuses.
   server.maxHeadersCount = 0;
   server.on('request', app.handler);
   // Without this listener node invites every announced body before anybody has looked at its headers.
@@ -111,6 +111,8 @@ async function close(server: Server, app: HttpApp, graceMs: number): Promise<voi
   await idleWithin(app, FLUSH_MS);
   server.closeAllConnections();
   await closed;
+  // The server counts sockets down before they tell their replies.
+  await idleWithin(app, FLUSH_MS);
 }
 
 function idleWithin(app: HttpApp, milliseconds: number): Promise<void> {

@@ -1,6 +1,8 @@
 import { GATEWAY_CODE } from '../errors/gateway-error.js';
 import { printError } from '../jsonrpc/print.js';
 import type { EventIds } from './event-id.js';
+import { MemoryStore } from './memory-store.js';
+import { STREAMS_PER_RUN, type Store, type StoredStream, type StreamChange } from './store.js';
 import { type StoredEvent, StreamLog, type StreamKind } from './stream-log.js';
 
 /** Bounds of one session's buffer. */
@@ -31,7 +33,16 @@ export type Resumption =
   | { readonly kind: 'expired'; readonly stream: StreamKind; readonly requests: readonly string[] };
 
 const MAX_TOMBSTONES = 1000;
+/**
+ * Room between the numbers of events a store gave back and those of later ones: more than can have been given out and
+ * lost with the system's last writes.
+ */
+const RESTORE_GAP = 2 ** 20;
+const IN_MEMORY = { store: new MemoryStore(), session: '' };
 let lastStream = 0;
+
+/** A change before it is said whose it is. */
+type Unaddressed<T> = T extends unknown ? Omit<T, 'session'> : never;
 
 type MayGo = (event: StoredEvent, stream: StreamLog) => boolean;
 
@@ -66,14 +77,45 @@ export class ReplayBuffer {
       detached(stream: StreamLog): void;
       attached(stream: StreamLog): void;
     },
+    /** Where the logs are kept, and under which key the session is. */
+    private readonly home: { readonly store: Store; readonly session: string } = IN_MEMORY,
   ) {}
 
-  /** Opens a stream. Stream numbers are unique in the process, so no session's id fits another's stream. */
-  open(kind: StreamKind): StreamLog {
+  /**
+   * Opens a stream. Stream numbers are unique in the store, so no session's id fits another's stream.
+   * @param requests raw ids of the requests whose responses it will carry
+   */
+  open(kind: StreamKind, requests: readonly string[] = []): StreamLog {
     lastStream++;
-    const stream = new StreamLog(this, lastStream, kind);
+    const stream = new StreamLog(this, this.home.store.run * STREAMS_PER_RUN + lastStream, kind);
     this.streams.set(stream.id, stream);
+    stream.open(requests);
     return stream;
+  }
+
+  /** Takes over a stream that was read from the store. */
+  restore(stored: StoredStream): StreamLog {
+    const stream = new StreamLog(this, stored.id, stored.kind);
+    this.streams.set(stream.id, stream);
+    stream.restore(stored, RESTORE_GAP);
+    for (const event of stored.events) {
+      stream.events.push(event);
+      this.add(event);
+    }
+    return stream;
+  }
+
+  /** Tells the store of a change. Returns whether it has it already; otherwise `kept` is called when it does. */
+  record(change: Unaddressed<StreamChange>, kept?: () => void): boolean {
+    if (!this.home.store.persistent) return true;
+    return this.home.store.write({ ...change, session: this.home.session }, kept);
+  }
+
+  /** Whether the store is so far behind that notifications are dropped. */
+  get storeIsFull(): boolean {
+    if (!this.home.store.full) return false;
+    this.total.dropped++;
+    return true;
   }
 
   /** Finds the place an event id names. Undefined: unknown, foreign, malformed, or of another run. */
@@ -146,13 +188,17 @@ export class ReplayBuffer {
   forget(stream: StreamLog): void {
     this.streams.delete(stream.id);
     this.empty(stream);
+    this.record({ kind: 'forget', stream: stream.id });
   }
 
   private bury(stream: StreamLog): void {
-    this.forget(stream);
+    this.streams.delete(stream.id);
+    for (const event of [...stream.events]) this.drop(stream, 0, event);
     this.tombstones.set(stream.id, { kind: stream.kind, responses: new Map(stream.evicted) });
     const oldest = this.tombstones.keys().next();
-    if (this.tombstones.size > MAX_TOMBSTONES && oldest.done !== true) this.tombstones.delete(oldest.value);
+    if (this.tombstones.size <= MAX_TOMBSTONES || oldest.done === true) return;
+    this.tombstones.delete(oldest.value);
+    this.record({ kind: 'forget', stream: oldest.value });
   }
 
   private empty(stream: StreamLog): void {
@@ -184,6 +230,7 @@ export class ReplayBuffer {
     stream.events.splice(index, 1);
     this.subtract(event);
     stream.lost(event);
+    this.record({ kind: 'drop', stream: stream.id, events: [event] });
     if (event.request === undefined) this.total.dropped++;
   }
 

@@ -1,6 +1,7 @@
 import type { EventSink } from '../http/port.js';
 import { encodeEvent, encodePriming, encodeRetry } from '../sse/event-encoder.js';
 import type { ReplayBuffer } from './replay-buffer.js';
+import type { StoredStream } from './store.js';
 
 /** One stored event. */
 export interface StoredEvent {
@@ -36,6 +37,12 @@ export class StreamLog {
   /** Bytes of the live events that wait since then. */
   private behind = 0;
   private pollTimer: NodeJS.Timeout | undefined;
+  /** Events on their way to the store; they enter the log when it has them. */
+  private readonly pending: StoredEvent[] = [];
+  /** Whether the store has the stream itself: before, no id of it is given out. */
+  private opened = false;
+  /** The present connection waits for its priming event until the stream is opened. */
+  private primingDue = false;
   /** Cancels what runs for this stream: used when too many run without a connection. */
   abandon: (() => void) | undefined;
   /** Raw ids of the requests whose responses belong to this stream. */
@@ -52,6 +59,29 @@ export class StreamLog {
     readonly id: number,
     readonly kind: StreamKind,
   ) {}
+
+  /** Enters a new stream into the store. @param requests raw ids of the requests whose responses it will carry */
+  open(requests: readonly string[]): void {
+    for (const request of requests) this.requests.add(request);
+    const kept = this.buffer.record({ kind: 'open', stream: this.id, streamKind: this.kind, requests }, () =>
+      this.isOpened(),
+    );
+    if (kept) this.isOpened();
+  }
+
+  /**
+   * Goes on with a log that was read from the store.
+   * @param gap how far the numbers of new events are from those of old ones. An id that was given out and is not in the
+   *   store, as after a power failure, then lies before everything new.
+   */
+  restore(stored: StoredStream, gap: number): void {
+    this.opened = true;
+    this.next = stored.last + 1 + gap;
+    this.written = stored.shown;
+    this.lastLost = stored.lastLost;
+    this.endedAt = stored.endedAt;
+    for (const [request, sequence] of stored.lost) this.evicted.set(request, sequence);
+  }
 
   get attached(): boolean {
     return this.sink?.open === true;
@@ -92,20 +122,42 @@ export class StreamLog {
       pinned: keep.pinned ?? request !== undefined,
       ...(request !== undefined && { request }),
     };
-    // Written before it is stored: an event beyond the store's bounds still reaches whoever is there.
-    if (!this.full) this.write(event);
-    else this.behind += json.length;
-    this.buffer.keep(this, event);
-    // Whoever reads too slowly is cut off: the log has what was not read, and the client resumes.
-    if (this.behind > this.buffer.limits.streamBufferBytes) this.sink?.destroy();
+    if (!event.pinned && this.buffer.storeIsFull) {
+      this.next--;
+      return event;
+    }
+    const kept = this.buffer.record({ kind: 'event', stream: this.id, event }, () => {
+      if (this.pending[0] !== event) return;
+      this.pending.shift();
+      this.enter(event);
+    });
+    if (kept) this.enter(event);
+    else this.pending.push(event);
     return event;
   }
 
   /** No more events will come: the connection is ended behind the last one. */
   finish(): void {
-    this.endedAt = Date.now();
-    clearTimeout(this.pollTimer);
-    this.endBehindLast();
+    const at = Date.now();
+    const finished = () => {
+      this.endedAt = at;
+      clearTimeout(this.pollTimer);
+      this.endBehindLast();
+    };
+    if (this.buffer.record({ kind: 'finish', stream: this.id, at }, finished)) finished();
+  }
+
+  /** A request of this stream has ended. @param answered whether it got a response */
+  settle(request: string, answered: boolean): void {
+    this.requests.delete(request);
+    if (!answered) this.buffer.record({ kind: 'settle', stream: this.id, request });
+  }
+
+  /** A question was answered or withdrawn: its event is one like any other now. */
+  unpin(event: StoredEvent): void {
+    if (!event.pinned) return;
+    event.pinned = false;
+    this.buffer.record({ kind: 'unpin', stream: this.id, sequence: event.sequence });
   }
 
   /** Serves a connection from the first event not written to any. */
@@ -120,7 +172,8 @@ export class StreamLog {
   attach(sink: EventSink, after: number, priming: boolean): void {
     this.replaceSink(sink);
     this.position = after;
-    if (priming) sink.send(encodePriming(this.eventId(after), this.buffer.limits.retryMs));
+    this.primingDue = priming;
+    if (this.opened) this.prime();
     this.catchUp();
   }
 
@@ -145,15 +198,39 @@ export class StreamLog {
   /** Cuts the connection, if there is one. */
   close(): void {
     clearTimeout(this.pollTimer);
+    // A log that ends here has nothing to keep; what waits for the store is for whoever is there.
+    for (const event of this.pending.splice(0)) this.enter(event);
     const { sink } = this;
     this.detach();
     sink?.end();
+  }
+
+  private isOpened(): void {
+    this.opened = true;
+    this.prime();
+  }
+
+  private prime(): void {
+    if (!this.primingDue) return;
+    this.primingDue = false;
+    this.sink?.send(encodePriming(this.eventId(this.position), this.buffer.limits.retryMs));
+  }
+
+  /** The event is in the store: it becomes part of the log, and goes to the connection. */
+  private enter(event: StoredEvent): void {
+    // Written before it is stored: an event beyond the log's bounds still reaches whoever is there.
+    if (!this.full) this.write(event);
+    else this.behind += event.json.length;
+    this.buffer.keep(this, event);
+    // Whoever reads too slowly is cut off: the log has what was not read, and the client resumes.
+    if (this.behind > this.buffer.limits.streamBufferBytes) this.sink?.destroy();
   }
 
   private detach(): void {
     this.sink = undefined;
     this.full = false;
     this.behind = 0;
+    this.primingDue = false;
   }
 
   private replaceSink(sink: EventSink): void {
@@ -197,7 +274,12 @@ export class StreamLog {
 
   private write(event: StoredEvent): void {
     if (this.sink === undefined) return;
-    this.written = Math.max(this.written, event.sequence);
+    if (event.sequence > this.written) {
+      this.written = event.sequence;
+      // Only this stream can be joined without an id, and must then go on where the last connection was.
+      if (this.kind === 'standalone')
+        this.buffer.record({ kind: 'shown', stream: this.id, sequence: this.written });
+    }
     this.send(event.sequence, event.json);
   }
 

@@ -131,6 +131,17 @@ describe.each(CELLS)('C12 JSON fidelity, $cell', (cell) => {
     expect(text).toBe(`{"jsonrpc":"2.0","id":"c12","error":{"code":42,"message":"m","data":${payload}}}`);
   });
 
+  test.each(['0', '"0"', '9007199254740993', '1.0', '-0', '1e2', '"\\u0041"', '""'])(
+    'C12 the id %s comes back as it was written',
+    async (id) => {
+      const { post } = await started(cell, (request, res) =>
+        answer(res, 200, resultText(request, payloadResult(cell.upstream, '{}'))),
+      );
+      const response = await post(callText(cell.client, '{}', '1', id));
+      expect((await response.responseText()).startsWith(`{"jsonrpc":"2.0","id":${id},"result":`)).toBe(true);
+    },
+  );
+
   test('C12 line breaks between tokens are gone on a stream only, and separators in strings are escaped', async () => {
     const pretty = '{\r\n  "a": 1,\n\n  "s": "x\u2028y\u2029z"\r}';
     const { post } = await started(cell, (request, res) => {

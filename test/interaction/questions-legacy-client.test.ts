@@ -185,7 +185,7 @@ describe('X16 rounds of questions', () => {
     for (const [from, given] of [
       [other, id],
       [session, String(id)],
-      [session, id + 1],
+      [session, Number(id) + 1],
     ] as const) {
       expect((await from.post(responseTo(given, ACCEPT))).status).toBe(202);
     }

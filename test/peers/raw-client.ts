@@ -18,6 +18,8 @@ export interface RawRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** The exact bytes of the body. */
   readonly body?: string | Buffer;
+  /** Cuts the connection, before the response head too. */
+  readonly signal?: AbortSignal;
 }
 
 /** How long a test waits for something that should come at once, in milliseconds. */
@@ -25,11 +27,16 @@ const PATIENCE_MS = 8000;
 
 /** Sends a request on a connection of its own; resolves as soon as status and headers are there. */
 export async function sendRaw(url: string, request: RawRequest = {}): Promise<RawResponse> {
-  const { method = 'POST', headers = {}, body } = request;
+  const { method = 'POST', headers = {}, body, signal } = request;
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const sentAt = performance.now();
   return new Promise((resolve, reject) => {
-    const outgoing = httpRequest(url, { method, headers: { ...headers, ...length }, agent: false });
+    const outgoing = httpRequest(url, {
+      method,
+      headers: { ...headers, ...length },
+      agent: false,
+      ...(signal && { signal }),
+    });
     outgoing.once('response', (response) => resolve(new RawResponse(response, sentAt)));
     outgoing.once('error', reject);
     outgoing.end(body);

@@ -61,7 +61,7 @@ export class ScriptedServer {
   }
 }
 
-export type ScriptedServerOptions = Pick<EndpointOptions, 'port' | 'path' | 'tls'>;
+export type ScriptedServerOptions = Pick<EndpointOptions, 'port' | 'path' | 'tls' | 'intercept'>;
 
 export async function startScriptedServer(
   script: Script,

@@ -1,4 +1,4 @@
-import type { AdapterContext, DownstreamHalf, Incoming } from '../../adapter.js';
+import type { DownstreamContext, DownstreamHalf, Incoming } from '../../adapter.js';
 import { offeredChanges } from '../offered-changes.js';
 import { LATEST_LEGACY, hasBatches, isLegacyRevision } from '../revisions.js';
 import { principalOfRequest } from '../../../src/auth/principal.js';
@@ -33,13 +33,24 @@ export class LegacyEndpoint implements DownstreamHalf {
   readonly era: Era = 'legacy';
   private readonly sessions: SessionTable;
 
-  constructor(private readonly context: AdapterContext) {
+  constructor(private readonly context: DownstreamContext) {
     this.sessions = new SessionTable(context);
   }
 
   /** Whether a request shows a session this caller owns. */
   knows(request: HttpRequest): boolean {
     return this.sessionOf(request) !== undefined;
+  }
+
+  /**
+   * Takes the session a request shows out of the store, when this process does not hold it. Undefined: nothing to wait for.
+   * @throws GatewayError the store cannot be reached
+   */
+  lookUp(request: HttpRequest): Promise<void> | undefined {
+    const id = request.headers['mcp-session-id'];
+    if (!this.sessions.mayBeStored(id)) return undefined;
+    const authorization = request.headers['authorization'];
+    return this.sessions.restore(id, principalOfRequest(request), authorization, request.remoteAddress);
   }
 
   async serve(request: HttpRequest, incoming: Incoming, reply: HttpReply, relay: Relay): Promise<void> {
@@ -54,12 +65,14 @@ export class LegacyEndpoint implements DownstreamHalf {
       return;
     }
     const session = this.sessionOf(request);
-    if (session === undefined) {
+    // Event ids and an upstream's session mean something at this upstream only.
+    if (session?.upstreamName !== relay.name) {
       throw new GatewayError(GATEWAY_CODE.sessionEnded, 'unknown or expired session; initialize again', {
         status: 404,
       });
     }
     this.checkVersion(request, session);
+    this.checkStore(request, incoming);
     session.seen(request);
     if (request.method === 'POST') await this.post(request, incoming, reply, relay, session);
     else if (request.method === 'GET') this.get(request, reply, relay, session);
@@ -74,8 +87,21 @@ export class LegacyEndpoint implements DownstreamHalf {
   }
 
   async close(): Promise<void> {
-    this.sessions.close();
-    return Promise.resolve();
+    await this.sessions.close();
+  }
+
+  /** What nobody could keep is not begun. Answers and cancellations need no store. */
+  private checkStore(request: HttpRequest, incoming: Incoming): void {
+    if (this.context.store.available) return;
+    if (request.method === 'POST' && incoming.messages.every(({ kind }) => kind !== 'request')) return;
+    throw new GatewayError(
+      GATEWAY_CODE.storeUnavailable,
+      'the store of sessions cannot be reached; try again later',
+      {
+        status: 503,
+        headers: { 'Retry-After': String(this.context.config.limits.retryAfterSeconds) },
+      },
+    );
   }
 
   private sessionOf(request: HttpRequest): LegacySession | undefined {
@@ -105,6 +131,7 @@ export class LegacyEndpoint implements DownstreamHalf {
     reply: HttpReply,
     relay: Relay,
   ): Promise<void> {
+    this.checkStore(request, { messages: [message], batch: false });
     const wanted = paramString(message, 'protocolVersion');
     const params = message.params?.object;
     const info = memberOf(params, 'clientInfo');
@@ -144,6 +171,8 @@ export class LegacyEndpoint implements DownstreamHalf {
       session.end('the client went away before it learnt of its session');
       return;
     }
+    // The client may show the id to another process as soon as it has it.
+    if (this.context.store.persistent) await new Promise<void>((resolve) => session.save(resolve));
     this.sessions.enter(session);
     reply.json(200, response.text, { 'Mcp-Session-Id': session.id });
   }
@@ -166,7 +195,7 @@ export class LegacyEndpoint implements DownstreamHalf {
     }
     if (place.kind === 'expired') {
       const sink = reply.stream();
-      const stream = session.buffer.open('post');
+      const stream = session.buffer.open('post', place.requests);
       stream.attach(sink, 0, session.priming);
       for (const id of place.requests) stream.append(session.buffer.evictedError(id), { request: id });
       stream.finish();
@@ -244,12 +273,17 @@ export class LegacyEndpoint implements DownstreamHalf {
     }
     if (method === 'logging/setLevel') {
       const level = stringValue(message.text, memberOf(message.params?.object, 'level'));
-      if (isLogLevel(level)) session.client = { ...session.client, logLevel: level };
+      if (isLogLevel(level)) session.setLogLevel(level);
     }
     session.register(id, exchange);
     // The streams of the session end with it, so this is the last moment to answer on one.
     const onEnd = () => {
       exchange.cancel();
+      if (session.suspended) {
+        const text = 'the gateway is shutting down; the request may or may not have run';
+        post.respond(id, printError(id, GATEWAY_CODE.shuttingDown, text), 503);
+        return;
+      }
       const text = 'the session ended while the request was running; initialize again';
       post.respond(id, printError(id, GATEWAY_CODE.sessionEnded, text), 404);
     };

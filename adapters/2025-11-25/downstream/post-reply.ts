@@ -48,13 +48,16 @@ export class PostReply {
     clearTimeout(this.timer);
     if (this.reply.closed || this.reply.started || this.session.ended.aborted) return undefined;
     const { session, timing } = this;
-    const stream = session.buffer.open('post');
+    const unanswered = [...this.waiting, ...this.responses.map(({ id }) => id)];
+    const stream = session.buffer.open('post', unanswered);
     this.stream = stream;
     stream.abandon = this.abandon;
-    for (const id of this.waiting) stream.requests.add(id);
     stream.attach(this.reply.stream(), 0, session.priming);
     if (session.priming && timing.closeAfterMs > 0) stream.pollAfter(timing.closeAfterMs, timing.retryMs);
-    for (const { id, text } of this.responses.splice(0)) stream.append(text, { request: id });
+    for (const { id, text } of this.responses.splice(0)) {
+      stream.append(text, { request: id });
+      stream.settle(id, true);
+    }
     return stream;
   }
 
@@ -78,7 +81,7 @@ export class PostReply {
     }
     if (this.stream !== undefined) {
       if (response !== undefined) this.stream.append(response, { request: id });
-      this.stream.requests.delete(id);
+      this.stream.settle(id, response !== undefined);
       if (this.waiting.size === 0) this.finishStream();
       return;
     }

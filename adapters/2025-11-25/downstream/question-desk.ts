@@ -19,8 +19,14 @@ export class QuestionDesk {
   private readonly open = new Map<string, OpenQuestion>();
   private last = 0;
 
-  /** @param timeoutMs how long a person may take, in milliseconds */
-  constructor(private readonly timeoutMs: number) {}
+  /**
+   * @param timeoutMs how long a person may take, in milliseconds
+   * @param run the run of the gateway: an answer to a question of an earlier one must not hit one of this
+   */
+  constructor(
+    private readonly timeoutMs: number,
+    private readonly run: number,
+  ) {}
 
   /** Questions without an answer. */
   get size(): number {
@@ -38,14 +44,14 @@ export class QuestionDesk {
         return;
       }
       this.last++;
-      const id = String(this.last);
+      const id = this.run === 0 ? String(this.last) : `"${this.run.toString(36)}-${this.last}"`;
       const key = idKey(id);
       const event = stream.append(printRequest(id, question.method, question.params), { pinned: true });
       const close = () => {
         clearTimeout(timer);
         signal.removeEventListener('abort', withdraw);
         this.open.delete(key);
-        event.pinned = false;
+        stream.unpin(event);
       };
       const fail = (error: GatewayError) => {
         close();

@@ -1,15 +1,21 @@
-import { randomBytes } from 'node:crypto';
-import type { AdapterContext } from '../../adapter.js';
+import type { DownstreamContext } from '../../adapter.js';
 import type { Principal } from '../../../src/auth/principal.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { ClientDescription } from '../../../src/exchange/exchange.js';
 import { EventIds } from '../../../src/replay/event-id.js';
 import { ReplayTotal } from '../../../src/replay/replay-buffer.js';
 import type { StreamLog } from '../../../src/replay/stream-log.js';
-import { LegacySession } from './session.js';
+import { sessionKey } from '../../../src/sessions/session-record.js';
+import { LegacySession, type SessionOrigin } from './session.js';
 
 /** Longest and shortest time between two looks for sessions and events that are over, in milliseconds. */
 const SWEEP_MS = { most: 5000, least: 100 };
+
+const STORE_SWEEP_MS = 30_000;
+/** How long closing waits for the store to have everything, in milliseconds. */
+const DRAIN_MS = 1000;
+/** Nothing else is looked up in a store. */
+const SESSION_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** The legacy sessions of this process: found by id and principal, bounded in number, ended when idle or old. */
 export class SessionTable {
@@ -19,11 +25,15 @@ export class SessionTable {
   private readonly perOwner = new Map<string, number>();
   /** Running streams without a connection, by principal; oldest first. */
   private readonly detached = new Map<string, Map<StreamLog, LegacySession>>();
-  private readonly ids = new EventIds(randomBytes(6).toString('base64url'));
+  private readonly ids: EventIds;
+  /** Sessions being read from the store, by the id shown. */
+  private readonly restoring = new Map<string, Promise<void>>();
   private readonly total = new ReplayTotal();
   private readonly sweeper: NodeJS.Timeout;
+  private storeSwept = 0;
 
-  constructor(private readonly context: AdapterContext) {
+  constructor(private readonly context: DownstreamContext) {
+    this.ids = new EventIds(context.store.epoch);
     const { sessions, replay } = context.config;
     const shortest = Math.min(sessions.idleMs, sessions.maxAgeMs, replay.maxAgeMs) / 4;
     const sweepMs = Math.min(SWEEP_MS.most, Math.max(SWEEP_MS.least, shortest));
@@ -53,6 +63,16 @@ export class SessionTable {
     authorization: string | undefined,
     remoteAddress: string,
   ): LegacySession {
+    return this.make({ client, principal, upstreamName, authorization, remoteAddress });
+  }
+
+  private make(
+    origin: Pick<
+      SessionOrigin,
+      'client' | 'principal' | 'upstreamName' | 'authorization' | 'remoteAddress' | 'restored'
+    >,
+  ): LegacySession {
+    const { principal, remoteAddress } = origin;
     const { sessions, limits } = this.context.config;
     const headers = { 'Retry-After': String(limits.retryAfterSeconds) };
     if (this.taken >= sessions.max) {
@@ -74,16 +94,7 @@ export class SessionTable {
       );
     }
     const session: LegacySession = new LegacySession(
-      {
-        context: this.context,
-        principal,
-        upstreamName,
-        client,
-        authorization,
-        remoteAddress,
-        ids: this.ids,
-        total: this.total,
-      },
+      { ...origin, context: this.context, ids: this.ids, total: this.total },
       (stream) => this.onDetached(stream, session, owner),
       (stream) => this.detached.get(owner)?.delete(stream),
     );
@@ -121,9 +132,50 @@ export class SessionTable {
     return session.ended.aborted ? undefined : session;
   }
 
-  close(): void {
+  /** Whether a session that this process does not hold may be in the store. */
+  mayBeStored(id: string | undefined): id is string {
+    return this.context.store.persistent && id !== undefined && !this.sessions.has(id) && SESSION_ID.test(id);
+  }
+
+  /**
+   * Takes a session out of the store, when it is there and this caller's. Its calls died with the process that ran them.
+   * @throws GatewayError the store cannot be reached, or a cap is reached
+   */
+  async restore(id: string, principal: Principal, authorization: string | undefined, remoteAddress: string) {
+    let restoring = this.restoring.get(id);
+    if (restoring === undefined) {
+      restoring = this.load(id, principal, authorization, remoteAddress);
+      this.restoring.set(id, restoring);
+      const forget = () => this.restoring.delete(id);
+      restoring.then(forget, forget);
+    }
+    await restoring;
+  }
+
+  private async load(
+    id: string,
+    principal: Principal,
+    authorization: string | undefined,
+    remoteAddress: string,
+  ): Promise<void> {
+    const session = await this.context.store.load(sessionKey(id));
+    if (session?.record.principal.key !== principal.key || this.sessions.has(id)) return;
+    const { client, upstreamName } = session.record;
+    const restored = { id, session };
+    this.enter(this.make({ client, principal, upstreamName, authorization, remoteAddress, restored }));
+  }
+
+  /** Ends all sessions; those in a store go on in another process. */
+  async close(): Promise<void> {
     clearInterval(this.sweeper);
-    for (const session of [...this.sessions.values()]) session.end('the gateway is shutting down');
+    const { store } = this.context;
+    const sessions = [...this.sessions.values()];
+    for (const session of sessions) {
+      if (store.persistent) session.suspend('the gateway is shutting down');
+      else session.end('the gateway is shutting down');
+    }
+    await store.drained(DRAIN_MS);
+    for (const session of sessions) session.buffer.clear();
   }
 
   /** A stream lost its connection while its requests run on: so many of one principal, and no more. */
@@ -154,12 +206,25 @@ export class SessionTable {
     else if (!session.busy && now - session.lastSeen > idleMs) session.end('the session was idle too long');
   }
 
+  /** Sessions that nobody came back to since an earlier run end too. */
+  private sweepStore(now: number): void {
+    const { store, config } = this.context;
+    if (!store.persistent || now - this.storeSwept < STORE_SWEEP_MS) return;
+    this.storeSwept = now;
+    const { idleMs, maxAgeMs } = config.sessions;
+    // What a process holds it ends itself, and it may be behind in telling when a client was last seen.
+    const seenBefore = now - idleMs - STORE_SWEEP_MS;
+    store.write({ kind: 'expire', seenBefore, createdBefore: now - maxAgeMs - STORE_SWEEP_MS });
+  }
+
   private sweep(): void {
     const now = Date.now();
     for (const session of [...this.sessions.values()]) {
       session.buffer.expire(now);
+      if (session.busy) session.touch(now);
       this.endIfOver(session, now);
     }
+    this.sweepStore(now);
     for (const [key, streams] of this.detached) {
       for (const stream of streams.keys()) if (stream.endedAt !== undefined) streams.delete(stream);
       if (streams.size === 0) this.detached.delete(key);

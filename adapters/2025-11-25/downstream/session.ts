@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { AdapterContext } from '../../adapter.js';
+import { setMaxListeners } from 'node:events';
+import type { DownstreamContext } from '../../adapter.js';
 import { NO_OFFER, type OfferedChanges } from '../offered-changes.js';
 import { hasPriming } from '../revisions.js';
 import type { Principal } from '../../../src/auth/principal.js';
@@ -9,14 +10,18 @@ import type {
   Conversation,
   Introduction,
 } from '../../../src/exchange/exchange.js';
+import { LIST_KINDS } from '../../../src/exchange/change-filter.js';
 import { possibleChanges } from '../../../src/exchange/listen-service.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
 import type { HttpRequest } from '../../../src/http/port.js';
 import { traceHeaders } from '../../../src/exchange/passed-headers.js';
 import { type Message, type RawId, idKey } from '../../../src/jsonrpc/message.js';
+import { recoverStream } from '../../../src/replay/recovery.js';
 import type { EventIds } from '../../../src/replay/event-id.js';
 import { ReplayBuffer, type ReplayTotal } from '../../../src/replay/replay-buffer.js';
+import type { StoredSession } from '../../../src/replay/store.js';
 import type { StreamLog } from '../../../src/replay/stream-log.js';
+import { type SessionRecord, sessionKey } from '../../../src/sessions/session-record.js';
 import { QuestionDesk } from './question-desk.js';
 
 let lastKey = 0;
@@ -35,7 +40,7 @@ export interface RunningRequest {
 
 /** What a session is made from. */
 export interface SessionOrigin {
-  readonly context: AdapterContext;
+  readonly context: DownstreamContext;
   readonly principal: Principal;
   readonly upstreamName: string;
   readonly client: ClientDescription;
@@ -43,7 +48,12 @@ export interface SessionOrigin {
   readonly remoteAddress: string;
   readonly ids: EventIds;
   readonly total: ReplayTotal;
+  /** The id the client showed and what the store has of its session, when it began in another process. */
+  readonly restored?: { readonly id: string; readonly session: StoredSession };
 }
+
+/** How long the store may believe that a client was last seen earlier than it was, in milliseconds. */
+const SEEN_MS = 5000;
 
 /**
  * A legacy client's session.
@@ -53,8 +63,12 @@ export class LegacySession implements Conversation {
   /** The secret the client shows: the instance that holds the session, which is none, and 192 random bits. */
   readonly id: string;
   readonly key: string;
-  readonly createdAt = Date.now();
-  lastSeen = Date.now();
+  /** The key under which the store has the session. */
+  readonly storeKey: string;
+  readonly createdAt: number;
+  lastSeen: number;
+  suspended = false;
+  upstreamState: string | undefined;
   client: ClientDescription;
   /** What the client was promised to be told of. */
   advertised: OfferedChanges = NO_OFFER;
@@ -67,15 +81,26 @@ export class LegacySession implements Conversation {
   private standaloneLog: StreamLog | undefined;
   private authorization: string | undefined;
   private remoteAddress: string;
+  /** Whether the store has the session. */
+  private stored = false;
+  private seenStored = 0;
 
   constructor(
     private readonly origin: SessionOrigin,
     detached: (stream: StreamLog) => void,
     attached: (stream: StreamLog) => void,
   ) {
-    this.id = `${origin.context.instance}.${randomBytes(24).toString('base64url')}`;
+    // Every running request listens for the end of its session.
+    setMaxListeners(0, this.life.signal);
     lastKey++;
     this.key = String(lastKey);
+    const { store } = origin.context;
+    const { restored } = origin;
+    const now = Date.now();
+    this.id = restored?.id ?? `${origin.context.instance}.${randomBytes(24).toString('base64url')}`;
+    this.storeKey = store.persistent ? sessionKey(this.id) : '';
+    this.createdAt = restored?.session.record.createdAt ?? now;
+    this.lastSeen = restored?.session.lastSeen ?? now;
     this.client = origin.client;
     this.authorization = origin.authorization;
     this.remoteAddress = origin.remoteAddress;
@@ -87,13 +112,68 @@ export class LegacySession implements Conversation {
       {
         // A stream that was open for hours must not leave a session that is idle at once: its client may be coming back.
         detached: (stream) => {
-          this.lastSeen = Date.now();
+          this.touch(Date.now());
           detached(stream);
         },
         attached,
       },
+      { store, session: this.storeKey },
     );
-    this.questions = new QuestionDesk(timeouts.questionMs);
+    this.questions = new QuestionDesk(timeouts.questionMs, store.run);
+    if (restored !== undefined) this.restore(restored.session);
+  }
+
+  private restore({ record, streams }: StoredSession): void {
+    this.stored = true;
+    this.upstreamState = record.upstreamState;
+    if (record.advertised !== undefined) {
+      const { lists, subscribe } = record.advertised;
+      this.advertised = { lists: new Set(LIST_KINDS.filter((kind) => lists.includes(kind))), subscribe };
+    }
+    for (const uri of record.watched ?? []) this.watched.add(uri);
+    for (const stream of streams) {
+      const log = recoverStream(this.buffer, stream);
+      if (stream.kind === 'standalone') this.standaloneLog = log;
+    }
+  }
+
+  /** Enters the session, or what has changed about it, into the store; `kept` is called when it is there. */
+  save(kept?: () => void): void {
+    const { store } = this.origin.context;
+    this.stored = true;
+    if (!store.persistent || store.write({ kind: 'session', record: this.record, at: this.lastSeen }, kept))
+      kept?.();
+  }
+
+  private get record(): SessionRecord {
+    const { principal, upstreamName } = this.origin;
+    const { lists, subscribe } = this.advertised;
+    return {
+      key: this.storeKey,
+      principal,
+      upstreamName,
+      client: this.client,
+      createdAt: this.createdAt,
+      ...(this.upstreamState !== undefined && { upstreamState: this.upstreamState }),
+      advertised: { lists: [...lists], subscribe },
+      watched: [...this.watched],
+    };
+  }
+
+  private saveChange(): void {
+    if (this.stored && !this.ended.aborted) this.save();
+  }
+
+  rememberUpstream(state: string): void {
+    if (state === this.upstreamState) return;
+    this.upstreamState = state;
+    this.saveChange();
+  }
+
+  /** The client asked for log messages from this level on. */
+  setLogLevel(logLevel: string): void {
+    this.client = { ...this.client, logLevel };
+    this.saveChange();
   }
 
   get principal(): Principal {
@@ -123,9 +203,18 @@ export class LegacySession implements Conversation {
 
   /** A request of the client arrived: the session lives on, with the newest credential. */
   seen(request: HttpRequest): void {
-    this.lastSeen = Date.now();
     this.remoteAddress = request.remoteAddress;
     this.authorization = request.headers['authorization'] ?? this.authorization;
+    this.touch(Date.now());
+  }
+
+  /** Something keeps the session from being idle. @param now milliseconds since the epoch */
+  touch(now: number): void {
+    this.lastSeen = now;
+    const { store } = this.origin.context;
+    if (!store.persistent || !this.stored || now - this.seenStored < SEEN_MS) return;
+    this.seenStored = now;
+    store.write({ kind: 'seen', session: this.storeKey, at: now });
   }
 
   get caller(): Caller {
@@ -182,6 +271,8 @@ export class LegacySession implements Conversation {
   noteSubscription(method: string, uri: string): void {
     if (method === 'resources/subscribe') this.watched.add(uri);
     else if (method === 'resources/unsubscribe') this.watched.delete(uri);
+    else return;
+    this.saveChange();
   }
 
   /** Notifications were lost for want of room or time: the client is told of everything that may have changed. */
@@ -196,9 +287,22 @@ export class LegacySession implements Conversation {
 
   end(reason: string): void {
     if (this.ended.aborted) return;
+    this.stop(reason);
+    this.buffer.clear();
+    const { store } = this.origin.context;
+    if (store.persistent && this.stored) store.write({ kind: 'end', session: this.storeKey });
+  }
+
+  /** Ends the session in this process only. Its connections stay until `buffer.clear()`, for what is being stored. */
+  suspend(reason: string): void {
+    if (this.ended.aborted) return;
+    this.suspended = true;
+    this.stop(reason);
+  }
+
+  private stop(reason: string): void {
     this.life.abort(new Error(reason));
     this.questions.close();
     this.running.clear();
-    this.buffer.clear();
   }
 }

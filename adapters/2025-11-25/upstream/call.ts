@@ -99,6 +99,8 @@ export class LegacyCall implements SessionCall {
   /** The session is over: no answer will come any more. @param known the upstream still knows the session */
   sessionEnded(known: boolean): void {
     if (this.ended) return;
+    // What has no answer yet will get one from an upstream that forgot the session: most likely that it did not run.
+    if (!known && !this.streaming) return;
     if (known) this.tellCancelled('the session ended');
     const error = new GatewayError(
       GATEWAY_CODE.outcomeUnknown,

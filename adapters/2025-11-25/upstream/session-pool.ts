@@ -8,6 +8,7 @@ import { remembering } from '../../../src/exchange/remembering.js';
 import { scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
 import { openSession } from './handshake.js';
 import type { UpstreamSession } from './session.js';
+import { printUpstreamState, restoreSession } from './stored-session.js';
 
 const SWEEP_MS = 15_000;
 /** How long closing waits for upstreams to hear that their sessions are over, in milliseconds. */
@@ -58,7 +59,7 @@ export class SessionPool {
         throw new GatewayError(GATEWAY_CODE.sessionEnded, 'the session has ended', { status: 404 });
       }
       this.makeRoom(introduction);
-      opening = openSession(this.context, key, introduction).then((session) => {
+      opening = this.open(key, introduction).then((session) => {
         this.adopt(session, introduction);
         return session;
       });
@@ -67,6 +68,16 @@ export class SessionPool {
       opening.then(forget, forget);
     }
     return this.lend(await opening, fresh, introduction);
+  }
+
+  /** A client's session that began in another process goes on, when the upstream still knows its side of it. */
+  private async open(key: string, introduction: Introduction): Promise<UpstreamSession> {
+    const { conversation } = introduction.caller;
+    const known = conversation && restoreSession(this.context, key, introduction);
+    if (known !== undefined) return known;
+    const session = await openSession(this.context, key, introduction);
+    conversation?.rememberUpstream(printUpstreamState(session));
+    return session;
   }
 
   /** The session of a client that has one already. */
@@ -87,7 +98,7 @@ export class SessionPool {
     this.closed = true;
     clearInterval(this.sweeper);
     await Promise.allSettled(this.opening.values());
-    const ended = [...this.sessions.values()].map((session) => this.drop(session, true));
+    const ended = [...this.sessions.values()].map((session) => this.drop(session, !isSuspended(session)));
     let timer: NodeJS.Timeout | undefined;
     const bound = new Promise<void>((resolve) => (timer = setTimeout(resolve, CLOSE_MS)));
     await Promise.race([Promise.all(ended), bound]);
@@ -128,8 +139,9 @@ export class SessionPool {
       void session.openStream();
     this.owners.set(session.key, callerKey(introduction));
     const ended = introduction.caller.conversation?.ended;
-    if (ended?.aborted === true) void this.drop(session, true);
-    else ended?.addEventListener('abort', () => void this.drop(session, true), { once: true });
+    const drop = () => void this.drop(session, !isSuspended(session));
+    if (ended?.aborted === true) drop();
+    else ended?.addEventListener('abort', drop, { once: true });
   }
 
   private keyOf(introduction: Introduction): string {
@@ -184,6 +196,11 @@ export class SessionPool {
       }
     }
   }
+}
+
+/** Whether its client will be back, in another process, and need it. */
+function isSuspended(session: UpstreamSession): boolean {
+  return session.conversation?.suspended === true;
 }
 
 /** Whether the capabilities let a server ask anything. */

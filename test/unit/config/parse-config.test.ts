@@ -37,6 +37,7 @@ describe('defaults', () => {
       sessions: { idleMs: 1_800_000, maxAgeMs: 86_400_000, max: 10_000, maxPerPrincipal: 1000 },
       replay: { maxAgeMs: 300_000, maxEvents: 1000, maxBytes: 4_194_304, maxTotalBytes: 268_435_456 },
       polling: { closeAfterMs: 0, retryMs: 1000 },
+      store: { kind: 'memory' },
       limits: {
         bodyBytes: 4_194_304,
         upstreamMessageBytes: 33_554_432,

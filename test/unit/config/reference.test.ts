@@ -44,6 +44,7 @@ describe('JSON Schema', () => {
       '.publicUrl',
       '.upstreams.*.tls.ca',
       '.defaultUpstream',
+      '.cluster',
       '.compat.defaultLogLevel',
     ]);
   });
@@ -67,7 +68,7 @@ describe('docs/configuration.md', () => {
       const name = path.split('.').at(-1) ?? '';
       if (node.properties === undefined && name !== '$schema' && !path.endsWith('upstreams')) {
         expect(reference).toMatch(
-          new RegExp(`^\\| \`(?:[\\w.]+\\.)?${name.replace('$', '\\$')}(?:\\.mode)?\``, 'm'),
+          new RegExp(`^\\| \`(?:[\\w.]+\\.)?${name.replace('$', '\\$')}(?:\\.(?:mode|kind))?\``, 'm'),
         );
       }
     });

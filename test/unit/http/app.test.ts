@@ -53,6 +53,15 @@ describe('routes', () => {
     expect(app.calls).toHaveLength(0);
   });
 
+  it('keeps /mcp for the default upstream, whatever the others are called', async () => {
+    const app = await startApp({
+      upstreamNames: ['alpha', 'mcp'],
+      aliases: { '/alpha': 'alpha', '/mcp': 'mcp' },
+    });
+    for (const path of ['/mcp', '/mcp/mcp', '/alpha']) await ask(app, 'POST', path);
+    expect(app.calls.map(({ upstream }) => upstream)).toEqual(['alpha', 'mcp', 'alpha']);
+  });
+
   it('has no /mcp without a default upstream', async () => {
     const app = await startApp({ defaultUpstream: undefined });
     expect((await ask(app, 'POST', '/mcp')).status).toBe(404);

@@ -148,6 +148,15 @@ describe('arrival of a body', () => {
     expect(app.calls).toHaveLength(0);
   });
 
+  it('leaves no timer behind when it has come', async () => {
+    const app = await startApp();
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    await ask(app, 'POST');
+    const before = timers();
+    for (let round = 0; round < 20; round += 1) await ask(app, 'POST');
+    expect(timers()).toBeLessThan(before + 10);
+  });
+
   it('leaves nothing behind when the client goes away in the middle', async () => {
     const app = await startApp({ limits: { concurrentRequests: 1, concurrentPerPrincipal: 1 } });
     for (let round = 0; round < 5; round += 1) {

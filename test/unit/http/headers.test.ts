@@ -21,10 +21,10 @@ describe('limits on headers', () => {
     expect(json.error.message).toContain('headerCount');
   });
 
-  it('refuses 3000 of them, which is more than node hands over by itself', async () => {
-    const app = await startApp({ limits: { headerBytes: 65_536 } });
-    const many = Array.from({ length: 3_000 }, (_, index) => `x${index}: 1`);
-    expect(await rawStatus(app, many)).toMatch(/^HTTP\/1\.1 431 /);
+  it('counts them all, also beyond the 2000 that node hands over by itself', async () => {
+    const app = await startApp({ limits: { headerBytes: 65_536, headerCount: 2_000 } });
+    const many = Array.from({ length: 2_500 }, (_, index) => `x${index}: 1`);
+    expect(await rawStatus(app, many)).toMatch(/^HTTP\/1\.1 431 [^]*headerCount/);
   });
 
   it('refuses too large ones with 431, also beyond what node reads at all', async () => {
@@ -91,7 +91,7 @@ describe('readHeaders', () => {
     expect(fields['__proto__']).toBe('x');
     expect(fields['constructor']).toBe('y');
     expect(fields['tostring']).toBeUndefined();
-    expect(fields['toString']).toBeUndefined();
+    expect(Object.getPrototypeOf(fields)).toBeNull();
   });
 });
 

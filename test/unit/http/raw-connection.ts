@@ -40,6 +40,14 @@ export class RawConnection {
     return this.received;
   }
 
+  /** Waits until that many bytes were received; `until` would search large answers again and again. */
+  async untilLength(bytes: number): Promise<void> {
+    while (this.received.length < bytes) {
+      if (this.socket.destroyed) throw new Error(`Connection over after ${this.received.length} bytes.`);
+      await Promise.race([once(this.socket, 'data'), this.ended]);
+    }
+  }
+
   /** Waits for the end and returns everything received. */
   async all(): Promise<string> {
     await this.ended;

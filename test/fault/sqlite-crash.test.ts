@@ -1,0 +1,274 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { describe, expect, test } from 'vitest';
+import { ERAS } from '../peers/cells.js';
+import { closing } from '../peers/closing.js';
+import { startKillableGateway } from '../peers/killable-gateway.js';
+import type { SeenRequest } from '../peers/peer-log.js';
+import type { RawResponse } from '../peers/raw-client.js';
+import {
+  type Script,
+  type ScriptedStream,
+  answer,
+  legacyScript,
+  modernScript,
+  openStream,
+  progressFor,
+  resultText,
+  startScriptedServer,
+} from '../peers/scripted-server.js';
+import { type Era, WireSession, openWireSession } from '../peers/wire-client.js';
+
+/** The gateway's code for a call whose outcome nobody knows. */
+const OUTCOME_UNKNOWN = -31003;
+
+const newStore = () => ({
+  kind: 'sqlite',
+  path: join(mkdtempSync(join(tmpdir(), 'mcp-gangway-')), 'store.db'),
+});
+
+/** An upstream whose calls are driven from the test. */
+async function startUpstream(era: Era) {
+  const calls = new Map<string, { request: SeenRequest; stream: ScriptedStream }>();
+  const script: Script = (request, res) => {
+    calls.set(request.message.params.arguments.label, { request, stream: openStream(res) });
+  };
+  const server = closing(
+    await startScriptedServer(era === 'modern' ? modernScript(script, { tools: [] }) : legacyScript(script)),
+  );
+  const call = (label: string) => {
+    const running = calls.get(label);
+    if (running === undefined) throw new Error(`the upstream never saw ${label}`);
+    return running;
+  };
+  return {
+    server,
+    seen: (label: string) => expect.poll(() => calls.has(label)).toBe(true),
+    progress: (label: string, value: number) =>
+      call(label).stream.send(progressFor(call(label).request, value)),
+    finish: (label: string) => {
+      const content = [{ type: 'text', text: label }];
+      call(label).stream.send(resultText(call(label).request, { resultType: 'complete', content }));
+      call(label).stream.end();
+    },
+  };
+}
+
+const callParams = (label: string) => ({
+  name: 't',
+  arguments: { label },
+  _meta: { progressToken: label },
+});
+
+/** The same session at the gateway's new address. */
+const at = (url: string, { id, revision, initialize }: WireSession) =>
+  new WireSession(url, id, revision, initialize, {});
+
+/** What a stream carried, in short. */
+function summary(response: RawResponse): string[] {
+  return response.messages.map(({ method, params, id, result, error }) =>
+    method === 'notifications/progress'
+      ? `${params.progressToken}:${params.progress}`
+      : (method ?? `${id}=${result?.content[0].text ?? error.code}`),
+  );
+}
+
+describe.each(ERAS)('kill -9 in mid-call with a sqlite store, %s upstream', (era) => {
+  test('the rest of the log, then an error for the request that died; the session lives on', async () => {
+    const upstream = await startUpstream(era);
+    const store = newStore();
+    const first = await startKillableGateway(upstream.server.url, { store });
+    const session = await openWireSession(first.url);
+    const response = await session.request('call', 'tools/call', callParams('call'));
+    await upstream.seen('call');
+    upstream.progress('call', 1);
+    const { id } = await response.next();
+    upstream.progress('call', 2);
+    upstream.progress('call', 3);
+    await response.next();
+    await response.next();
+    await first.kill();
+
+    const second = await startKillableGateway(upstream.server.url, { store });
+    const again = at(second.url, session);
+    const resumed = await again.get(id);
+    expect(resumed.status).toBe(200);
+    await resumed.text();
+    expect(summary(resumed)).toEqual(['call:2', 'call:3', `call=${OUTCOME_UNKNOWN}`]);
+    const twice = await again.get(id);
+    await twice.text();
+    expect(summary(twice)).toEqual(summary(resumed));
+
+    const next = await again.request('next', 'tools/call', callParams('next'));
+    await upstream.seen('next');
+    upstream.progress('next', 1);
+    upstream.finish('next');
+    await next.text();
+    expect(summary(next)).toEqual(['next:1', 'next=next']);
+    if (era === 'legacy') {
+      expect(upstream.server.requestsFor('initialize')).toHaveLength(1);
+      const [before, after] = upstream.server.requestsFor('tools/call');
+      expect(after?.headers['mcp-session-id']).toBe(before?.headers['mcp-session-id']);
+    }
+  });
+
+  test('a result that was there before the crash is delivered after it, once', async () => {
+    const upstream = await startUpstream(era);
+    const store = newStore();
+    const first = await startKillableGateway(upstream.server.url, { store });
+    const session = await openWireSession(first.url);
+    const response = await session.request(7, 'tools/call', callParams('call'));
+    await upstream.seen('call');
+    upstream.progress('call', 1);
+    const { id } = await response.next();
+    response.close();
+    upstream.finish('call');
+    // The other stream's result comes behind the first one's: when it is there, both are kept.
+    const other = await session.request(8, 'tools/call', callParams('other'));
+    await upstream.seen('other');
+    upstream.progress('other', 1);
+    upstream.finish('other');
+    await other.text();
+    await first.kill();
+
+    const second = await startKillableGateway(upstream.server.url, { store });
+    const resumed = await at(second.url, session).get(id);
+    await resumed.text();
+    expect(summary(resumed)).toEqual(['7=call']);
+  });
+
+  test('killed at any moment: what the client has and what it is given make the log without gap or double', async () => {
+    const upstream = await startUpstream(era);
+    const store = newStore();
+    const first = await startKillableGateway(upstream.server.url, { store });
+    const session = await openWireSession(first.url);
+    const labels = ['a', 'b', 'c', 'd'];
+    const responses = await Promise.all(
+      labels.map(async (label) => {
+        const responding = session.request(label, 'tools/call', callParams(label));
+        await upstream.seen(label);
+        upstream.progress(label, 0);
+        return responding;
+      }),
+    );
+    await Promise.all(responses.map((response) => response.next()));
+    let value = 0;
+    const talking = setInterval(() => {
+      value++;
+      for (const label of labels) for (let i = 0; i < 5; i++) upstream.progress(label, value * 10 + i);
+    }, 1);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    await first.kill();
+    clearInterval(talking);
+    await Promise.all(responses.map((response) => response.ended));
+
+    const second = await startKillableGateway(upstream.server.url, { store });
+    const again = at(second.url, session);
+    for (const [index, response] of responses.entries()) {
+      const label = labels[index] ?? '';
+      const resumed = await again.get(response.blocks.findLast((block) => block.id !== undefined)?.id);
+      await resumed.text();
+      const all = [...summary(response), ...summary(resumed)];
+      expect(all.at(-1)).toBe(`${label}=${OUTCOME_UNKNOWN}`);
+      const values = all.slice(0, -1).map((text) => Number(text.split(':')[1]));
+      expect(values.length).toBeGreaterThan(10);
+      const sent = [0];
+      for (let v = 1; v <= value; v++) for (let i = 0; i < 5; i++) sent.push(v * 10 + i);
+      expect(values).toEqual(sent.slice(0, values.length));
+    }
+  });
+
+  test('the SDK v1 client, restarted with its token alone, is answered', async () => {
+    const upstream = await startUpstream(era);
+    const store = newStore();
+    const first = await startKillableGateway(upstream.server.url, { store });
+    const client = new Client({ name: 'c', version: '1' });
+    const transport = new StreamableHTTPClientTransport(new URL(first.url));
+    await client.connect(transport);
+    let token: string | undefined;
+    const calling = client.request(
+      { method: 'tools/call', params: callParams('call') },
+      CallToolResultSchema,
+      { onresumptiontoken: (value) => (token = value), onprogress: () => undefined },
+    );
+    calling.catch(() => undefined);
+    await upstream.seen('call');
+    upstream.progress('call', 1);
+    await expect.poll(() => token).toBeDefined();
+    const { sessionId } = transport;
+    await first.kill();
+    await client.close();
+
+    const second = await startKillableGateway(upstream.server.url, { store });
+    const later = new Client({ name: 'c', version: '1' });
+    await later.connect(
+      new StreamableHTTPClientTransport(new URL(second.url), sessionId === undefined ? {} : { sessionId }),
+    );
+    // The SDK puts the new request's id on a replayed result, but not on an error: the two ids must be the same.
+    await later.ping();
+    const resumed = later.request(
+      { method: 'tools/call', params: callParams('call') },
+      CallToolResultSchema,
+      {
+        ...(token !== undefined && { resumptionToken: token }),
+        timeout: 8000,
+      },
+    );
+    await expect(resumed).rejects.toMatchObject({ code: OUTCOME_UNKNOWN });
+    await later.close();
+  });
+
+  test('a proper stop: the call is answered, the session and its upstream session stay', async () => {
+    const upstream = await startUpstream(era);
+    const store = newStore();
+    const first = await startKillableGateway(upstream.server.url, { store });
+    const session = await openWireSession(first.url);
+    const response = await session.request(1, 'tools/call', callParams('call'));
+    await upstream.seen('call');
+    upstream.progress('call', 1);
+    const { id } = await response.next();
+    expect(await first.stop()).toBe(0);
+    expect(summary(response)).toEqual(['call:1', '1=-31012']);
+    expect(upstream.server.requests.filter(({ httpMethod }) => httpMethod === 'DELETE')).toEqual([]);
+    const second = await startKillableGateway(upstream.server.url, { store });
+    const again = at(second.url, session);
+    const resumed = await again.get(id);
+    await resumed.text();
+    expect(summary(resumed)).toEqual(['1=-31012']);
+    expect((await again.call('ping')).status).toBe(200);
+  });
+
+  test('a session that was deleted stays so', async () => {
+    const upstream = await startUpstream(era);
+    const store = newStore();
+    const first = await startKillableGateway(upstream.server.url, { store });
+    const session = await openWireSession(first.url);
+    expect((await session.delete()).status).toBe(204);
+    // The next session is kept behind the deletion.
+    await openWireSession(first.url);
+    await first.kill();
+    const second = await startKillableGateway(upstream.server.url, { store });
+    expect((await at(second.url, session).request(1, 'ping')).status).toBe(404);
+  });
+});
+
+test('an upstream that forgot its session: the client is told with 404', async () => {
+  const upstream = await startUpstream('legacy');
+  const store = newStore();
+  const first = await startKillableGateway(upstream.server.url, { store });
+  const session = await openWireSession(first.url);
+  await first.kill();
+  upstream.server.become((request, res) => {
+    if (request.method === 'server/discover') answer(res, 400, '');
+    else
+      answer(res, 404, { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } });
+  });
+  const second = await startKillableGateway(upstream.server.url, { store });
+  const again = at(second.url, session);
+  expect((await again.request(1, 'tools/call', callParams('call'))).status).toBe(404);
+  expect((await again.request(2, 'ping')).status).toBe(404);
+});
