@@ -56,6 +56,16 @@ function leastRatio(samples: Samples, scenario: Scenario): number | undefined {
   return floor && least(samples.get(scenario) ?? []) / least(floor);
 }
 
+/** The ratio to the pipe as it is commonly written, which does not collect bodies. */
+function streamRatio(samples: Samples, scenario: Scenario): number | undefined {
+  if (scenario.through === 'direct') return undefined;
+  const stream = [...samples].find(
+    ([{ group, target }]) => group === scenario.group && target === 'pipe (stream)',
+  )?.[1];
+  const own = samples.get(scenario) ?? [];
+  return stream && median(own.map(({ cpu }, round) => cpu / (stream[round]?.cpu ?? Number.NaN)));
+}
+
 function least(samples: readonly Sample[]): number {
   return Math.min(...samples.map(({ cpu }) => cpu));
 }
@@ -77,9 +87,9 @@ export function table(samples: Samples): string {
   for (const group of new Set([...samples.keys()].map((scenario) => scenario.group))) {
     text += `\n## ${TITLES[group]}\n\n`;
     text +=
-      '| through | CPU µs | ratio to the pipe | ratio of the least | per CPU second | per second | load CPU µs | upstream CPU µs |';
+      '| through | CPU µs | ratio to the cheaper pipe | ratio of the least | to the streaming pipe | per CPU second | per second | load CPU µs | upstream CPU µs |';
     text += group === 'latency' ? ' p50 ms |\n' : '\n';
-    text += `|---|---|---|---|---|---|---|---|${group === 'latency' ? '---|' : ''}\n`;
+    text += `|---|---|---|---|---|---|---|---|---|${group === 'latency' ? '---|' : ''}\n`;
     for (const [scenario, list] of samples) {
       if (scenario.group !== group) continue;
       const cpu = of(list, (sample) => sample.cpu);
@@ -89,6 +99,7 @@ export function table(samples: Samples): string {
         scenario.through === 'direct' ? '–' : cpu.toFixed(group === 'events' ? 2 : 0),
         relative === undefined ? '–' : `${relative.toFixed(2)}${mark(scenario, relative)}`,
         leastRatio(samples, scenario)?.toFixed(2) ?? '–',
+        streamRatio(samples, scenario)?.toFixed(2) ?? '–',
         scenario.through === 'direct' ? '–' : String(Math.round(1e6 / cpu)),
         String(Math.round(of(list, ({ units, ms }) => (units * 1000) / ms))),
         of(list, ({ loadCpu }) => loadCpu).toFixed(group === 'events' ? 2 : 0),
