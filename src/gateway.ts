@@ -150,7 +150,7 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
   const upstreams = new Map<string, UpstreamParts>();
   for (const name of Object.keys(config.upstreams)) upstreams.set(name, createUpstream(name, config, log));
   const instance = randomBytes(9).toString('base64url');
-  const store = await openStore(config.store, log);
+  const store = await openStore(config, instance, log);
   const endpoint = new Endpoint({ config, log, servedRevisions: SERVED_REVISIONS, instance, store });
   const serve = async (name: string, request: HttpRequest, reply: HttpReply) => {
     const parts = upstreams.get(name);

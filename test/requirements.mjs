@@ -1,10 +1,13 @@
 /**
- * What the tests need besides npm packages: a real redis-server, because several instances are tested on one. It is
- * installed where that can be done without asking; elsewhere the tests do not start, because passing without it would
- * prove nothing.
+ * What the tests need besides what `npm ci` brings: a real redis-server, because several instances are tested on one, and
+ * the optional package of the SQLite store. They are installed where that can be done without asking; elsewhere the tests
+ * do not start, because passing without them would prove nothing.
  */
 import { spawnSync } from 'node:child_process';
+import { createRequire } from 'node:module';
 import { getuid } from 'node:process';
+
+const require = createRequire(import.meta.url);
 
 function works(command, ...args) {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
@@ -28,6 +31,30 @@ if (!works('redis-server', '--version')) {
         '  Debian, Ubuntu: sudo apt-get install redis-server\n' +
         '  macOS:          brew install redis',
     );
+    process.exit(1);
+  }
+}
+
+function hasSqlite() {
+  try {
+    const Database = require('better-sqlite3');
+    new Database(':memory:').close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+if (!hasSqlite()) {
+  const { peerDependencies } = require('../package.json');
+  const wanted = `better-sqlite3@${peerDependencies['better-sqlite3']}`;
+  console.log(
+    'The tests of the SQLite store need better-sqlite3. Where it has to be compiled this takes minutes, once.',
+  );
+  // Without a place to save it to, npm takes an optional peer for settled and installs nothing.
+  run('npm', 'install', '--no-save', '--save-dev', '--no-audit', '--no-fund', wanted);
+  if (!hasSqlite()) {
+    console.error(`The tests need the package ${wanted}, which could not be installed; npm says why above.`);
     process.exit(1);
   }
 }
