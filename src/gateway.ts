@@ -206,8 +206,9 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
       return { ...endpoint.activity(), upstreamRequests };
     },
     close: async ({ graceMs = 0 } = {}) => {
-      await endpoint.close();
-      await server.close({ graceMs });
+      // The server ends long streams at once; these have a result to end with.
+      endpoint.endSubscriptions();
+      await server.close({ graceMs, lastWords: () => endpoint.close() });
       await endpoint.cluster?.close();
       await Promise.all([...upstreams.values()].map((parts) => parts.close()));
       await store.close();
