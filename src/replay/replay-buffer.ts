@@ -152,10 +152,13 @@ export class ReplayBuffer {
     }
   }
 
-  /** Ends all streams and forgets all events. */
-  clear(): void {
+  /**
+   * Ends all streams and forgets all events.
+   * @param flush give what waits for the store to whoever is connected
+   */
+  clear(flush = true): void {
     for (const stream of this.streams.values()) {
-      stream.close();
+      stream.close(flush);
       this.empty(stream);
     }
     this.streams.clear();
