@@ -13,7 +13,7 @@ import { LATEST_MODERN, MODERN_REVISIONS, isModernRevision } from './2026-07-28/
 import { ModernUpstream } from './2026-07-28/upstream/upstream.js';
 import { principalOfRequest } from '../src/auth/principal.js';
 import type { Cluster } from '../src/cluster/cluster.js';
-import { GatewayError } from '../src/errors/gateway-error.js';
+import { GATEWAY_CODE, GatewayError } from '../src/errors/gateway-error.js';
 import type { Activity } from '../src/exchange/activity.js';
 import type { Era, Relay, UpstreamHalf } from '../src/exchange/exchange.js';
 import type { HttpReply, HttpRequest } from '../src/http/port.js';
@@ -56,7 +56,11 @@ export class Endpoint {
         id = incoming.messages[0]?.kind === 'request' ? incoming.messages[0].id : undefined;
       if (await this.elsewhere(request, incoming, reply, relay)) return;
       const lookingUp = this.legacy.lookUp(request);
-      if (lookingUp !== undefined) await lookingUp;
+      const holder = lookingUp === undefined ? undefined : await lookingUp;
+      if (holder !== undefined) {
+        await this.forward(holder, request, reply, relay);
+        return;
+      }
       const era = clientEra(request, incoming, this.legacy.knows(request));
       const half: DownstreamHalf = era === 'legacy' ? this.legacy : this.modern;
       await half.serve(request, incoming, reply, relay);
@@ -86,6 +90,15 @@ export class Endpoint {
     return true;
   }
 
+  /** A session that moved when its first instance died. */
+  private async forward(holder: string, request: HttpRequest, reply: HttpReply, relay: Relay): Promise<void> {
+    if (this.cluster === undefined) {
+      const text = 'the session is held by another instance, or by one that has just died; try again';
+      throw new GatewayError(GATEWAY_CODE.overloaded, text, { status: 503, headers: { 'Retry-After': '1' } });
+    }
+    await this.cluster.forward(holder, relay.name, request, principalOfRequest(request), reply);
+  }
+
   activity(): Activity {
     const [legacy, modern] = [this.legacy.activity(), this.modern.activity()];
     return {
@@ -93,6 +106,11 @@ export class Endpoint {
       parked: legacy.parked + modern.parked,
       questions: legacy.questions + modern.questions,
     };
+  }
+
+  /** Ends what would never end by itself, each with its proper end. */
+  endSubscriptions(): void {
+    this.modern.endSubscriptions();
   }
 
   async close(): Promise<void> {

@@ -8,7 +8,7 @@ import {
   legacyFeatures,
 } from '../adapters/registry.js';
 import { ChallengeReply } from './auth/challenge-reply.js';
-import { principalOf } from './auth/principal.js';
+import { principalOfHeaders } from './auth/principal.js';
 import { ProtectedResource } from './auth/protected-resource.js';
 import {
   type GatewayConfig,
@@ -150,7 +150,7 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
   const upstreams = new Map<string, UpstreamParts>();
   for (const name of Object.keys(config.upstreams)) upstreams.set(name, createUpstream(name, config, log));
   const instance = randomBytes(9).toString('base64url');
-  const store = await openStore(config.store, log);
+  const store = await openStore(config, instance, log);
   const endpoint = new Endpoint({ config, log, servedRevisions: SERVED_REVISIONS, instance, store });
   const serve = async (name: string, request: HttpRequest, reply: HttpReply) => {
     const parts = upstreams.get(name);
@@ -178,7 +178,7 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
     aliases: Object.fromEntries(names.map((name) => [`/${name}`, name])),
     log,
     principalKey: (head) => {
-      const principal = principalOf(head.headers['authorization']);
+      const principal = principalOfHeaders(head.headers);
       return principal.anonymous ? undefined : principal.key;
     },
     serve,
@@ -206,8 +206,9 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
       return { ...endpoint.activity(), upstreamRequests };
     },
     close: async ({ graceMs = 0 } = {}) => {
-      await endpoint.close();
-      await server.close({ graceMs });
+      // The server ends long streams at once; these have a result to end with.
+      endpoint.endSubscriptions();
+      await server.close({ graceMs, lastWords: () => endpoint.close() });
       await endpoint.cluster?.close();
       await Promise.all([...upstreams.values()].map((parts) => parts.close()));
       await store.close();

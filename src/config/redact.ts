@@ -7,6 +7,11 @@ export function redactConfig(config: GatewayConfig): GatewayConfig {
   return {
     ...config,
     ...(config.publicUrl === undefined ? {} : { publicUrl: redactUrl(config.publicUrl) }),
+    ...(config.cluster === undefined
+      ? {}
+      : { cluster: { ...config.cluster, url: redactUrl(config.cluster.url) } }),
+    store:
+      config.store.kind === 'redis' ? { ...config.store, url: redactUrl(config.store.url) } : config.store,
     upstreams: Object.fromEntries(
       Object.entries(config.upstreams).map(([name, upstream]) => [name, redactUpstream(upstream)]),
     ),

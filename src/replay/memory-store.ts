@@ -8,6 +8,7 @@ export class MemoryStore implements Store {
   readonly persistent = false;
   readonly available = true;
   readonly full = false;
+  onLost: Store['onLost'] = () => undefined;
 
   write(): boolean {
     return true;

@@ -25,8 +25,13 @@ export interface Store {
    * changes. A client is told nothing whose change is not kept: what it has seen is never lost.
    */
   write(change: Change, kept?: () => void): boolean;
-  /** Reads a session with all its streams. @throws GatewayError the store cannot be reached */
-  load(session: string): Promise<StoredSession | undefined>;
+  /**
+   * Reads a session with all its streams, to go on with it here; or the name of the living instance that holds it.
+   * @throws GatewayError the store cannot be reached
+   */
+  load(session: string): Promise<StoredSession | { readonly heldBy: string } | undefined>;
+  /** Called with the key of a session whose changes are refused: another instance has it, or it is gone. */
+  onLost: (session: string) => void;
   /** Resolves when everything written so far is kept, or after `ms` milliseconds. */
   drained(ms: number): Promise<void>;
   close(): Promise<void>;

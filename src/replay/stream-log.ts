@@ -195,11 +195,14 @@ export class StreamLog {
     this.pollTimer.unref();
   }
 
-  /** Cuts the connection, if there is one. */
-  close(): void {
+  /**
+   * Cuts the connection, if there is one.
+   * @param flush give it what waits for the store first: the log ends here and has nothing to keep
+   */
+  close(flush: boolean): void {
     clearTimeout(this.pollTimer);
-    // A log that ends here has nothing to keep; what waits for the store is for whoever is there.
-    for (const event of this.pending.splice(0)) this.enter(event);
+    const waiting = this.pending.splice(0);
+    if (flush) for (const event of waiting) this.enter(event);
     const { sink } = this;
     this.detach();
     sink?.end();

@@ -9,9 +9,17 @@ import { callModern, modernText, openWireSession, postModern } from '../peers/wi
 
 const URI = 'test://watched-resource';
 
-/** Announces 200 changes within about 100 ms; resolves with the time of the last. */
-async function storm(upstream: PeerServer, change: Parameters<PeerServer['announce']>[0]): Promise<number> {
-  let last = 0;
+/** How many of one kind 200 ms may bring at most. */
+const PER_WINDOW = 2;
+const WINDOW_MS = 200;
+
+/** Announces 200 changes within about 100 ms; resolves with the times of the first and the last. */
+async function storm(
+  upstream: PeerServer,
+  change: Parameters<PeerServer['announce']>[0],
+): Promise<{ first: number; last: number }> {
+  const first = performance.now();
+  let last = first;
   for (let burst = 0; burst < 10; burst++) {
     for (let i = 0; i < 20; i++) {
       last = performance.now();
@@ -19,16 +27,20 @@ async function storm(upstream: PeerServer, change: Parameters<PeerServer['announ
     }
     await new Promise((resolve) => setTimeout(resolve, 8));
   }
-  return last;
+  return { first, last };
 }
 
-/** When each of a kind arrived, until something else was announced and arrived behind it. */
-async function arrivedBefore(stream: RawResponse, upstream: PeerServer, method: string): Promise<number[]> {
-  await stream.next(({ data }) => data?.includes(method) === true);
-  await stream.next(({ data }) => data?.includes(method) === true);
+/** How many of a kind arrived until one that tells of the last change, and whatever came with it. */
+async function arrived(
+  stream: RawResponse,
+  upstream: PeerServer,
+  method: string,
+  last: number,
+): Promise<number> {
+  await stream.next(({ data, at }) => data?.includes(method) === true && at > last);
   await upstream.announce('prompts');
   await stream.next(({ data }) => data?.includes('prompts/list_changed') === true);
-  return stream.blocks.filter(({ data }) => data?.includes(method)).map(({ at }) => at);
+  return stream.blocks.filter(({ data }) => data?.includes(method)).length;
 }
 
 /** A stream of changes, and a list call of the client that reads it. */
@@ -58,20 +70,21 @@ const CELLS: [string, () => Promise<PeerServer>, (upstream: PeerServer) => Promi
   ['legacy client, modern upstream', startModernServer, attached],
 ];
 
-/** On a busy machine 100 ms can become more than the bursts the gateway coalesces. */
+/** A machine that does three other things at once may need a second try. */
 const RETRIED = { retry: 2 };
 
 describe.each(CELLS)('C18 a storm of 200 changes in 100 ms, %s', (_, start, open) => {
   test.each<[string, string, Parameters<PeerServer['announce']>[0]]>([
     ['a list', 'notifications/tools/list_changed', 'tools'],
     ['a resource', 'notifications/resources/updated', { uri: URI }],
-  ])('C18 at most 2 of %s, and the last is not lost', RETRIED, async (_kind, method, change) => {
+  ])('C18 at most 2 of %s, and the last is not lost', async (_kind, method, change) => {
     const upstream = closing(await start());
     const { stream } = await open(upstream);
-    const last = await storm(upstream, change);
-    const times = await arrivedBefore(stream, upstream, method);
-    expect(times).toHaveLength(2);
-    expect(times[1]).toBeGreaterThan(last);
+    const { first, last } = await storm(upstream, change);
+    const count = await arrived(stream, upstream, method, last);
+    // On a busy machine 100 ms become more than one window.
+    expect(count).toBeLessThanOrEqual(PER_WINDOW + Math.floor((last - first) / WINDOW_MS));
+    expect(count).toBeGreaterThanOrEqual(1);
   });
 
   test('C18 a single change is not held back', RETRIED, async () => {

@@ -7,21 +7,11 @@ import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, test } from 'vitest';
 import { ERAS } from '../peers/cells.js';
 import { closing } from '../peers/closing.js';
+import { at, callParams, startUpstream, summary } from '../peers/driven-upstream.js';
 import { startKillableGateway } from '../peers/killable-gateway.js';
-import type { SeenRequest } from '../peers/peer-log.js';
-import type { RawResponse } from '../peers/raw-client.js';
-import {
-  type Script,
-  type ScriptedStream,
-  answer,
-  legacyScript,
-  modernScript,
-  openStream,
-  progressFor,
-  resultText,
-  startScriptedServer,
-} from '../peers/scripted-server.js';
-import { type Era, WireSession, openWireSession } from '../peers/wire-client.js';
+import { answer } from '../peers/scripted-server.js';
+import { startModernServer } from '../peers/modern-server.js';
+import { openWireSession } from '../peers/wire-client.js';
 
 /** The gateway's code for a call whose outcome nobody knows. */
 const OUTCOME_UNKNOWN = -31003;
@@ -30,52 +20,6 @@ const newStore = () => ({
   kind: 'sqlite',
   path: join(mkdtempSync(join(tmpdir(), 'mcp-gangway-')), 'store.db'),
 });
-
-/** An upstream whose calls are driven from the test. */
-async function startUpstream(era: Era) {
-  const calls = new Map<string, { request: SeenRequest; stream: ScriptedStream }>();
-  const script: Script = (request, res) => {
-    calls.set(request.message.params.arguments.label, { request, stream: openStream(res) });
-  };
-  const server = closing(
-    await startScriptedServer(era === 'modern' ? modernScript(script, { tools: [] }) : legacyScript(script)),
-  );
-  const call = (label: string) => {
-    const running = calls.get(label);
-    if (running === undefined) throw new Error(`the upstream never saw ${label}`);
-    return running;
-  };
-  return {
-    server,
-    seen: (label: string) => expect.poll(() => calls.has(label)).toBe(true),
-    progress: (label: string, value: number) =>
-      call(label).stream.send(progressFor(call(label).request, value)),
-    finish: (label: string) => {
-      const content = [{ type: 'text', text: label }];
-      call(label).stream.send(resultText(call(label).request, { resultType: 'complete', content }));
-      call(label).stream.end();
-    },
-  };
-}
-
-const callParams = (label: string) => ({
-  name: 't',
-  arguments: { label },
-  _meta: { progressToken: label },
-});
-
-/** The same session at the gateway's new address. */
-const at = (url: string, { id, revision, initialize }: WireSession) =>
-  new WireSession(url, id, revision, initialize, {});
-
-/** What a stream carried, in short. */
-function summary(response: RawResponse): string[] {
-  return response.messages.map(({ method, params, id, result, error }) =>
-    method === 'notifications/progress'
-      ? `${params.progressToken}:${params.progress}`
-      : (method ?? `${id}=${result?.content[0].text ?? error.code}`),
-  );
-}
 
 describe.each(ERAS)('kill -9 in mid-call with a sqlite store, %s upstream', (era) => {
   test('the rest of the log, then an error for the request that died; the session lives on', async () => {
@@ -271,4 +215,25 @@ test('an upstream that forgot its session: the client is told with 404', async (
   const again = at(second.url, session);
   expect((await again.request(1, 'tools/call', callParams('call'))).status).toBe(404);
   expect((await again.request(2, 'ping')).status).toBe(404);
+});
+
+test('subscriptions to resources of a modern upstream are made again', async () => {
+  const upstream = closing(await startModernServer());
+  const store = newStore();
+  const first = await startKillableGateway(upstream.url, { store });
+  const session = await openWireSession(first.url);
+  const uri = 'test://watched-resource';
+  expect((await session.call('resources/subscribe', { uri })).message.result).toEqual({});
+  await first.kill();
+  const second = await startKillableGateway(upstream.url, { store });
+  const before = upstream.requestsFor('subscriptions/listen').length;
+  const stream = closing(await at(second.url, session).get());
+  expect(stream.status).toBe(200);
+  await expect.poll(() => upstream.requestsFor('subscriptions/listen').length).toBeGreaterThan(before);
+  const filters = () =>
+    upstream
+      .requestsFor('subscriptions/listen')
+      .slice(before)
+      .map(({ message }) => JSON.stringify(message.params));
+  await expect.poll(() => filters().some((text) => text.includes(uri))).toBe(true);
 });

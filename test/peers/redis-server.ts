@@ -7,18 +7,22 @@ export interface RedisServer {
   readonly url: string;
   /** Stops the server as a crash would. */
   kill(): Promise<void>;
-  /** Starts it again on the same port, empty. */
+  /** Starts it again on the same port; empty, unless it has a folder. */
   restart(): Promise<void>;
+  /** Lets it answer nothing until `thaw`. */
+  freeze(): void;
+  thaw(): void;
   stop(): Promise<void>;
 }
 
 /**
  * Starts redis-server on a free loopback port, without persistence.
+ * @param folder where it keeps everything it acknowledges
  * @throws Error when the program is missing: a test that needs it must not pass without it
  */
-export async function startRedis(): Promise<RedisServer> {
+export async function startRedis(folder?: string): Promise<RedisServer> {
   const port = await freePort();
-  let child = await launch(port);
+  let child = await launch(port, folder);
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
@@ -30,14 +34,20 @@ export async function startRedis(): Promise<RedisServer> {
     kill,
     restart: async () => {
       await kill();
-      child = await launch(port);
+      child = await launch(port, folder);
     },
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
     stop: kill,
   };
 }
 
-async function launch(port: number): Promise<ChildProcess> {
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+async function launch(port: number, folder: string | undefined): Promise<ChildProcess> {
+  const keep =
+    folder === undefined
+      ? ['--appendonly', 'no']
+      : ['--dir', folder, '--appendonly', 'yes', '--appendfsync', 'always'];
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', ...keep];
   const child = spawn('redis-server', args, { stdio: 'ignore' });
   let failure: Error | undefined;
   child.once('error', (error) => {

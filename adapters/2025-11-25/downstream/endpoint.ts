@@ -18,6 +18,7 @@ import { RESERVED_META_KEYS, stripReservedMeta } from '../../../src/translation/
 import { initializeResponse } from './initialize.js';
 import { PostExchange } from './post-exchange.js';
 import { PostReply } from './post-reply.js';
+import { resubscribe } from './resubscribe.js';
 import type { LegacySession } from './session.js';
 import { SessionTable } from './session-table.js';
 
@@ -27,6 +28,9 @@ const FOREIGN_METHODS: ReadonlySet<string> = new Set([
   'subscriptions/listen',
   'tasks/update',
 ]);
+
+/** How long `initialize` waits for the store to take the session, in milliseconds. */
+const SAVE_MS = 5000;
 
 /** The gateway as a legacy server. @see /specification/2025-11-25/basic/transports#streamable-http */
 export class LegacyEndpoint implements DownstreamHalf {
@@ -44,9 +48,10 @@ export class LegacyEndpoint implements DownstreamHalf {
 
   /**
    * Takes the session a request shows out of the store, when this process does not hold it. Undefined: nothing to wait for.
+   * Resolves with the name of the living instance that holds it, if one does.
    * @throws GatewayError the store cannot be reached
    */
-  lookUp(request: HttpRequest): Promise<void> | undefined {
+  lookUp(request: HttpRequest): Promise<string | undefined> | undefined {
     const id = request.headers['mcp-session-id'];
     if (!this.sessions.mayBeStored(id)) return undefined;
     const authorization = request.headers['authorization'];
@@ -74,6 +79,7 @@ export class LegacyEndpoint implements DownstreamHalf {
     this.checkVersion(request, session);
     this.checkStore(request, incoming);
     session.seen(request);
+    if (request.method !== 'DELETE') this.resubscribe(request, relay, session);
     if (request.method === 'POST') await this.post(request, incoming, reply, relay, session);
     else if (request.method === 'GET') this.get(request, reply, relay, session);
     else {
@@ -94,7 +100,20 @@ export class LegacyEndpoint implements DownstreamHalf {
   private checkStore(request: HttpRequest, incoming: Incoming): void {
     if (this.context.store.available) return;
     if (request.method === 'POST' && incoming.messages.every(({ kind }) => kind !== 'request')) return;
-    throw new GatewayError(
+    throw this.unavailable();
+  }
+
+  /** @throws GatewayError the store does not take the session in time */
+  private async saved(session: LegacySession): Promise<void> {
+    const kept = new Promise<boolean>((resolve) => session.save(() => resolve(true)));
+    const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), SAVE_MS).unref());
+    if (await Promise.race([kept, late])) return;
+    session.end('the store did not take the session');
+    throw this.unavailable();
+  }
+
+  private unavailable(): GatewayError {
+    return new GatewayError(
       GATEWAY_CODE.storeUnavailable,
       'the store of sessions cannot be reached; try again later',
       {
@@ -172,7 +191,7 @@ export class LegacyEndpoint implements DownstreamHalf {
       return;
     }
     // The client may show the id to another process as soon as it has it.
-    if (this.context.store.persistent) await new Promise<void>((resolve) => session.save(resolve));
+    if (this.context.store.persistent) await this.saved(session);
     this.sessions.enter(session);
     reply.json(200, response.text, { 'Mcp-Session-Id': session.id });
   }
@@ -297,6 +316,18 @@ export class LegacyEndpoint implements DownstreamHalf {
     const status = outcome.kind === 'failed' ? statusOf(outcome.status, outcome.origin) : 200;
     const response = exchange.finish(outcome);
     post.respond(id, response, status, outcome.kind === 'failed' ? outcome.headers : undefined);
+  }
+
+  private resubscribe(request: HttpRequest, relay: Relay, session: LegacySession): void {
+    for (const uri of session.takeUnwatched()) {
+      void resubscribe(session, uri, request, relay).then((outcome) => {
+        if (outcome.kind !== 'failed') return;
+        this.context.log.warn(
+          { problem: outcome.text },
+          'a subscription could not be made again after a restart',
+        );
+      });
+    }
   }
 
   private notification(request: HttpRequest, message: Message, relay: Relay, session: LegacySession): void {

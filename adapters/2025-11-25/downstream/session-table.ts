@@ -27,13 +27,14 @@ export class SessionTable {
   private readonly detached = new Map<string, Map<StreamLog, LegacySession>>();
   private readonly ids: EventIds;
   /** Sessions being read from the store, by the id shown. */
-  private readonly restoring = new Map<string, Promise<void>>();
+  private readonly restoring = new Map<string, Promise<string | undefined>>();
   private readonly total = new ReplayTotal();
   private readonly sweeper: NodeJS.Timeout;
   private storeSwept = 0;
 
   constructor(private readonly context: DownstreamContext) {
     this.ids = new EventIds(context.store.epoch);
+    context.store.onLost = (key) => this.lose(key);
     const { sessions, replay } = context.config;
     const shortest = Math.min(sessions.idleMs, sessions.maxAgeMs, replay.maxAgeMs) / 4;
     const sweepMs = Math.min(SWEEP_MS.most, Math.max(SWEEP_MS.least, shortest));
@@ -139,6 +140,7 @@ export class SessionTable {
 
   /**
    * Takes a session out of the store, when it is there and this caller's. Its calls died with the process that ran them.
+   * Resolves with the name of the living instance that holds it, if one does.
    * @throws GatewayError the store cannot be reached, or a cap is reached
    */
   async restore(id: string, principal: Principal, authorization: string | undefined, remoteAddress: string) {
@@ -149,7 +151,7 @@ export class SessionTable {
       const forget = () => this.restoring.delete(id);
       restoring.then(forget, forget);
     }
-    await restoring;
+    return restoring;
   }
 
   private async load(
@@ -157,12 +159,24 @@ export class SessionTable {
     principal: Principal,
     authorization: string | undefined,
     remoteAddress: string,
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     const session = await this.context.store.load(sessionKey(id));
-    if (session?.record.principal.key !== principal.key || this.sessions.has(id)) return;
+    if (session !== undefined && 'heldBy' in session) return session.heldBy;
+    if (session?.record.principal.key !== principal.key || this.sessions.has(id)) return undefined;
     const { client, upstreamName } = session.record;
     const restored = { id, session };
     this.enter(this.make({ client, principal, upstreamName, authorization, remoteAddress, restored }));
+    return undefined;
+  }
+
+  /** The store refuses what this process says of a session. What it did not take, nobody is told. */
+  private lose(key: string): void {
+    for (const session of this.sessions.values()) {
+      if (session.storeKey !== key) continue;
+      this.context.log.warn({}, 'a session was taken over by another instance, or is gone from the store');
+      session.suspend('the session is no longer held here');
+      session.buffer.clear(false);
+    }
   }
 
   /** Ends all sessions; those in a store go on in another process. */

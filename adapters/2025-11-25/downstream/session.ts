@@ -74,6 +74,8 @@ export class LegacySession implements Conversation {
   advertised: OfferedChanges = NO_OFFER;
   /** Resources the client subscribed to. */
   private readonly watched = new Set<string>();
+  /** Those of them that were subscribed to in another process only. */
+  private unwatched: string[] = [];
   readonly buffer: ReplayBuffer;
   readonly questions: QuestionDesk;
   private readonly life = new AbortController();
@@ -131,6 +133,7 @@ export class LegacySession implements Conversation {
       this.advertised = { lists: new Set(LIST_KINDS.filter((kind) => lists.includes(kind))), subscribe };
     }
     for (const uri of record.watched ?? []) this.watched.add(uri);
+    this.unwatched = [...this.watched];
     for (const stream of streams) {
       const log = recoverStream(this.buffer, stream);
       if (stream.kind === 'standalone') this.standaloneLog = log;
@@ -273,6 +276,11 @@ export class LegacySession implements Conversation {
     else if (method === 'resources/unsubscribe') this.watched.delete(uri);
     else return;
     this.saveChange();
+  }
+
+  /** The resources to subscribe to again, given out once. */
+  takeUnwatched(): string[] {
+    return this.unwatched.splice(0);
   }
 
   /** Notifications were lost for want of room or time: the client is told of everything that may have changed. */

@@ -14,6 +14,7 @@ const CLOSE_MS = 2000;
 /** Sessions and logs in a file: they survive the process, a killed one too. */
 export class SqliteStore implements Store {
   readonly persistent = true;
+  onLost: Store['onLost'] = () => undefined;
   private readonly journal: Journal;
   private readonly sessions: SqliteSessions;
 
