@@ -108,6 +108,11 @@ export class Endpoint {
     };
   }
 
+  /** Ends what would never end by itself, each with its proper end. */
+  endSubscriptions(): void {
+    this.modern.endSubscriptions();
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.legacy.close(), this.modern.close()]);
   }

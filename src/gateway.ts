@@ -8,7 +8,7 @@ import {
   legacyFeatures,
 } from '../adapters/registry.js';
 import { ChallengeReply } from './auth/challenge-reply.js';
-import { principalOf } from './auth/principal.js';
+import { principalOfHeaders } from './auth/principal.js';
 import { ProtectedResource } from './auth/protected-resource.js';
 import {
   type GatewayConfig,
@@ -181,7 +181,7 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
     aliases: Object.fromEntries(names.map((name) => [`/${name}`, name])),
     log,
     principalKey: (head) => {
-      const principal = principalOf(head.headers['authorization']);
+      const principal = principalOfHeaders(head.headers);
       return principal.anonymous ? undefined : principal.key;
     },
     serve,
@@ -209,8 +209,9 @@ export async function createGateway(options: GatewayOptions | GatewayConfig): Pr
       return { ...endpoint.activity(), upstreamRequests };
     },
     close: async ({ graceMs = 0 } = {}) => {
-      await endpoint.close();
-      await server.close({ graceMs });
+      // The server ends long streams at once; these have a result to end with.
+      endpoint.endSubscriptions();
+      await server.close({ graceMs, lastWords: () => endpoint.close() });
       await endpoint.cluster?.close();
       await Promise.all([...upstreams.values()].map((parts) => parts.close()));
       await store.close();

@@ -4,10 +4,8 @@
  * do not start, because passing without them would prove nothing.
  */
 import { spawnSync } from 'node:child_process';
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
 import { getuid } from 'node:process';
-
-const require = createRequire(import.meta.url);
 
 function works(command, ...args) {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
@@ -35,18 +33,13 @@ if (!works('redis-server', '--version')) {
   }
 }
 
+/** In a process of its own: this one would remember that the package was not there. */
 function hasSqlite() {
-  try {
-    const Database = require('better-sqlite3');
-    new Database(':memory:').close();
-    return true;
-  } catch {
-    return false;
-  }
+  return works(process.execPath, '--eval', "new (require('better-sqlite3'))(':memory:').close()");
 }
 
 if (!hasSqlite()) {
-  const { peerDependencies } = require('../package.json');
+  const { peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
   const wanted = `better-sqlite3@${peerDependencies['better-sqlite3']}`;
   console.log(
     'The tests of the SQLite store need better-sqlite3. Where it has to be compiled this takes minutes, once.',

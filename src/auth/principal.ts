@@ -23,7 +23,21 @@ export function principalOf(authorization: string | undefined): Principal {
 
 /** Whoever sends a request: as another instance has found out, or by the credential it carries. */
 export function principalOfRequest(request: HttpRequest): Principal {
-  return request.principal ?? principalOf(request.headers['authorization']);
+  return request.principal ?? principalOfHeaders(request.headers);
+}
+
+/** Hashing once for each request is enough: several places need to know whose it is. Forgotten with the request. */
+const known = new WeakMap<HttpRequest['headers'], Principal>();
+
+/** Whoever sends a request with these headers, going by its credential. */
+export function principalOfHeaders(headers: HttpRequest['headers']): Principal {
+  if (headers['authorization'] === undefined) return ANONYMOUS;
+  let principal = known.get(headers);
+  if (principal === undefined) {
+    principal = principalOf(headers['authorization']);
+    known.set(headers, principal);
+  }
+  return principal;
 }
 
 /**

@@ -24,6 +24,7 @@ import { IncreasingProgress } from './increasing-progress.js';
 import { type CompleteOutcome, type FailedOutcome, type Outcome, failure } from './outcome.js';
 import type { ResponseCache } from './response-cache.js';
 import { type Bridge, introductionOf } from './relay.js';
+import { remembering } from './remembering.js';
 import { SharedListen } from './shared-listen.js';
 import { ToolCatalog, type ToolTraits } from './tool-catalog.js';
 import { methodNotFound } from './unsupported.js';
@@ -42,6 +43,8 @@ const NOT_RELAYED: ReadonlySet<string> = new Set([
 /** Legacy client, modern upstream (the L→M column of the translation rows). */
 export class LegacyClientBridge implements Bridge {
   private readonly tools: ToolCatalog;
+  /** By revision: the translation of capabilities, which a client states once and every call needs. */
+  private readonly capabilities = new Map<string, (text: string) => string>();
   /** One subscription per credential and capabilities. */
   private readonly listens = new Map<string, SharedListen>();
 
@@ -165,10 +168,13 @@ export class LegacyClientBridge implements Bridge {
   }
 
   private client(client: ClientDescription): ClientDescription {
-    return {
-      ...client,
-      capabilities: clientCapabilitiesToModern(client.capabilities, this.features(client.revision)),
-    };
+    let translate = this.capabilities.get(client.revision);
+    if (translate === undefined) {
+      const features = this.features(client.revision);
+      translate = remembering((text) => clientCapabilitiesToModern(text, features));
+      this.capabilities.set(client.revision, translate);
+    }
+    return { ...client, capabilities: translate(client.capabilities) };
   }
 
   private translate(outcome: Outcome, exchange: Exchange, traits: ToolTraits | undefined): Outcome {

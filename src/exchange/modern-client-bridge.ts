@@ -25,6 +25,7 @@ import type { Question } from './question.js';
 import { redraw } from './relabel.js';
 import type { RoundLimits } from './input-rounds.js';
 import { runWithRequiredUrls } from './required-urls.js';
+import { remembering } from './remembering.js';
 import { ToolCatalog, type ToolTraits } from './tool-catalog.js';
 import { methodNotFound } from './unsupported.js';
 import { eachTool } from './each-tool.js';
@@ -198,12 +199,20 @@ function withoutRetry(message: Message): Message {
   return redraw(draft);
 }
 
+/** A modern client states its capabilities on every request, and hardly ever other ones. */
+const legacyCapabilities = remembering((text) => clientCapabilitiesToLegacy(text, ALL_LEGACY_FEATURES));
+
 function legacyClient(client: ClientDescription): ClientDescription {
-  return { ...client, capabilities: clientCapabilitiesToLegacy(client.capabilities, ALL_LEGACY_FEATURES) };
+  return { ...client, capabilities: legacyCapabilities(client.capabilities) };
 }
 
 function withoutParamHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('mcp-param-')));
+  const kept: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined && !name.startsWith('mcp-param-')) kept[name] = value;
+  }
+  return kept;
 }
 
 /** Log messages go only to requests that asked for them, at the level they asked for (X23). */

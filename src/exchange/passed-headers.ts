@@ -19,9 +19,11 @@ export function traceHeaders(request: HttpRequest): Record<string, string> {
  */
 export function paramHeaders(request: HttpRequest): Record<string, string> {
   const passed: Record<string, string> = {};
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (name.startsWith(PARAM_PREFIX) && value !== undefined && isPlainHeaderValue(value))
-      passed[name] = value;
+  const { headers } = request;
+  for (const name in headers) {
+    if (!name.startsWith(PARAM_PREFIX)) continue;
+    const value = headers[name];
+    if (value !== undefined && isPlainHeaderValue(value)) passed[name] = value;
   }
   return passed;
 }

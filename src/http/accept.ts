@@ -2,6 +2,8 @@ import { refusal } from './refusal.js';
 
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
+/** What nearly every client sends. */
+const USUAL = `${JSON_TYPE}, ${STREAM_TYPE}`;
 
 /**
  * Checks that the client can read what may be answered: JSON or a stream on POST, a stream on GET. A missing
@@ -10,7 +12,7 @@ const STREAM_TYPE = 'text/event-stream';
  * @throws GatewayError 406
  */
 export function checkAccept(method: 'POST' | 'GET', accept: string | undefined): void {
-  if (accept === undefined) return;
+  if (accept === undefined || accept === USUAL) return;
   const ranges = acceptedRanges(accept);
   if (!covers(ranges, STREAM_TYPE) || (method === 'POST' && !covers(ranges, JSON_TYPE))) {
     const wanted = method === 'POST' ? `${JSON_TYPE} and ${STREAM_TYPE}` : STREAM_TYPE;

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../errors/gateway-error.js';
 import { PARSE_ERROR } from '../jsonrpc/error-code.js';
@@ -43,6 +43,7 @@ export async function readBody(response: ServerResponse, bounds: BodyBounds): Pr
   if (request.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
   const bytes = await receive(request, bounds);
   if (bytes === undefined) return undefined;
+  if (isAscii(bytes)) return bytes.toString('latin1');
   if (!isUtf8(bytes)) {
     throw new GatewayError(PARSE_ERROR, 'Parse error: the body is not valid UTF-8.', { status: 400 });
   }
@@ -89,6 +90,7 @@ function tooLarge(bodyBytes: number): GatewayError {
 }
 
 function isJsonType(contentType: string | undefined): boolean {
+  if (contentType === 'application/json') return true;
   const [type, ...parameters] = (contentType ?? '').toLowerCase().split(';');
   if (type?.trim() !== 'application/json') return false;
   return parameters.every((parameter) => {

@@ -6,6 +6,9 @@ import type { EventSink, HttpReply, ReplyHeaders } from './port.js';
 /** How long the rest of a refused body is read and thrown away before the connection is closed, in milliseconds. */
 const LINGER_MS = 1000;
 
+/** Most answers have none but their own. */
+const NO_HEADERS: ReplyHeaders = {};
+
 /** A stream is neither held back nor rewritten on its way, whatever is in between. */
 const STREAM_HEADERS: ReplyHeaders = {
   'Content-Type': 'text/event-stream',
@@ -19,7 +22,7 @@ export class ResponseReply implements HttpReply {
   readonly #settings: StreamSettings;
   readonly #closeListeners: (() => void)[] = [];
   readonly #doneListeners: (() => void)[] = [];
-  #common: ReplyHeaders = {};
+  #common = NO_HEADERS;
   #sink: ResponseEventSink | undefined;
   /** Whether this is a stream that waits for nothing in particular, so that a shutdown need not wait for it. */
   longLived = false;
@@ -75,11 +78,26 @@ export class ResponseReply implements HttpReply {
     else this.#doneListeners.push(listener);
   }
 
-  json(status: number, body: string, headers: ReplyHeaders = {}): void {
+  json(status: number, body: string, headers: ReplyHeaders = NO_HEADERS): void {
     if (!this.#start()) return;
-    const length = String(Buffer.byteLength(body));
-    this.#head(status, headers, { 'Content-Type': 'application/json', 'Content-Length': length });
-    this.#finish(body);
+    // Encoded once, for its length and for the socket.
+    const bytes = Buffer.from(body);
+    const length = String(bytes.length);
+    if (headers === NO_HEADERS && this.#common === NO_HEADERS) {
+      this.#started = true;
+      const lines = [
+        'Cache-Control',
+        'no-store',
+        'Content-Type',
+        'application/json',
+        'Content-Length',
+        length,
+      ];
+      this.#response.writeHead(status, lines);
+    } else {
+      this.#head(status, headers, { 'Content-Type': 'application/json', 'Content-Length': length });
+    }
+    this.#finish(bytes);
   }
 
   empty(status: number, headers: ReplyHeaders = {}): void {
@@ -128,7 +146,7 @@ export class ResponseReply implements HttpReply {
     this.#started = true;
   }
 
-  #finish(body: string): void {
+  #finish(body: string | Buffer): void {
     const { req } = this.#response;
     if (req.complete || !this.#closing) {
       this.#response.end(body);

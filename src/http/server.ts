@@ -14,7 +14,13 @@ export interface HttpServer {
    * Takes no more requests, ends idle streams, waits up to `graceMs` milliseconds for the replies in progress,
    * and then destroys what is left. Never rejects.
    */
-  close(options?: { readonly graceMs?: number }): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
+}
+
+export interface CloseOptions {
+  readonly graceMs?: number;
+  /** Called when the grace is over and the connections still stand: what is left can be answered here. */
+  readonly lastWords?: () => Promise<void>;
 }
 
 /** Arrival of a header section unless configured, in milliseconds. */
@@ -46,7 +52,7 @@ export async function listen(
   return {
     url: `http://${host}:${port}`,
     port,
-    close: ({ graceMs = 0 } = {}) => (closing ??= close(server, app, graceMs)),
+    close: (options = {}) => (closing ??= close(server, app, options)),
   };
 }
 
@@ -102,11 +108,12 @@ function malformed(code: string | undefined): string {
   ].join('\r\n');
 }
 
-async function close(server: Server, app: HttpApp, graceMs: number): Promise<void> {
+async function close(server: Server, app: HttpApp, options: CloseOptions): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   app.running.drain();
-  await idleWithin(app, graceMs);
+  await idleWithin(app, options.graceMs ?? 0);
+  await options.lastWords?.();
   app.running.endStreams();
   await idleWithin(app, FLUSH_MS);
   server.closeAllConnections();

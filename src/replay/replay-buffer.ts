@@ -5,6 +5,10 @@ import { MemoryStore } from './memory-store.js';
 import { STREAMS_PER_RUN, type Store, type StoredStream, type StreamChange } from './store.js';
 import { type StoredEvent, StreamLog, type StreamKind } from './stream-log.js';
 
+/** Buffers at least this large make room for a tenth of their bound at once. */
+const LARGE_EVENTS = 500;
+const LARGE_BYTES = 1 << 20;
+
 /** Bounds of one session's buffer. */
 export interface ReplayLimits {
   /** How long an event can be replayed, in milliseconds from its creation. */
@@ -135,12 +139,24 @@ export class ReplayBuffer {
   keep(stream: StreamLog, event: StoredEvent): void {
     stream.events.push(event);
     this.add(event);
-    const { maxEvents, maxBytes, maxTotalBytes } = this.limits;
-    const full = () => this.count > maxEvents || this.bytes > maxBytes || this.total.bytes > maxTotalBytes;
+    if (!this.exceeds(false)) return;
+    // Looking for the oldest costs as much for one event as for many, so a large buffer makes room for some at once.
     for (const mayGo of EVICTION_ORDER) {
-      if (!full()) return;
-      this.evict(full, mayGo);
+      this.evict(mayGo);
+      if (!this.exceeds(false)) return;
     }
+  }
+
+  /** Whether a bound is exceeded; with `slack`, whether less room is left than an eviction is to make. */
+  private exceeds(slack: boolean): boolean {
+    const { maxEvents, maxBytes, maxTotalBytes } = this.limits;
+    const below = (bound: number, large: number) =>
+      slack && bound >= large ? bound - Math.floor(bound / 10) : bound;
+    return (
+      this.count > below(maxEvents, LARGE_EVENTS) ||
+      this.bytes > below(maxBytes, LARGE_BYTES) ||
+      this.total.bytes > below(maxTotalBytes, LARGE_BYTES)
+    );
   }
 
   /** Drops what is older than the bound. */
@@ -215,17 +231,15 @@ export class ReplayBuffer {
   }
 
   /** Drops events of one kind until there is room again: the oldest first, whatever their stream. */
-  private evict(full: () => boolean, mayGo: MayGo): void {
-    while (full()) {
-      let oldest: { stream: StreamLog; index: number; event: StoredEvent } | undefined;
-      for (const stream of this.streams.values()) {
-        const index = stream.events.findIndex((event) => mayGo(event, stream));
-        const event = stream.events[index];
-        if (event !== undefined && (oldest === undefined || event.at < oldest.event.at))
-          oldest = { stream, index, event };
-      }
-      if (oldest === undefined) return;
-      this.drop(oldest.stream, oldest.index, oldest.event);
+  private evict(mayGo: MayGo): void {
+    const candidates: { stream: StreamLog; event: StoredEvent }[] = [];
+    for (const stream of this.streams.values()) {
+      for (const event of stream.events) if (mayGo(event, stream)) candidates.push({ stream, event });
+    }
+    candidates.sort((a, b) => a.event.at - b.event.at);
+    for (const { stream, event } of candidates) {
+      if (!this.exceeds(true)) return;
+      this.drop(stream, stream.events.indexOf(event), event);
     }
   }
 

@@ -82,13 +82,18 @@ function explain(code: number, text: string, data: string | undefined): string {
       return `The server needs client capabilities that this client does not declare${list}`;
     }
     case UNSUPPORTED_PROTOCOL_VERSION: {
-      const versions = strings(data, 'supported');
+      const versions = supportedVersions(data);
       const list = versions.length > 0 ? `; it supports ${versions.join(', ')}` : '';
       return `The server does not support the protocol version it was addressed with${list}`;
     }
     default:
       return text;
   }
+}
+
+/** The versions that the data of a `-32022` lists; empty when it lists none. */
+export function supportedVersions(data: string | undefined): string[] {
+  return strings(data, 'supported');
 }
 
 function hasUri(data: string | undefined): boolean {

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
 import { EventDecoder } from '../sse/event-decoder.js';
 import type { ResponseHead, ResponseListener, RunningRequest, UpstreamHttp } from './upstream-http.js';
@@ -135,12 +135,13 @@ class Listener implements ResponseListener {
       return;
     }
     const bytes = this.chunks.length === 1 && this.chunks[0] ? this.chunks[0] : Buffer.concat(this.chunks);
-    const body = bytes.toString('utf8').replace(/^\uFEFF/, '');
+    const ascii = isAscii(bytes);
+    const body = ascii ? bytes.toString('latin1') : bytes.toString('utf8').replace(/^\uFEFF/, '');
     if (!isSuccess(head)) {
       this.settle({ kind: 'status', head, body });
       return;
     }
-    if (body.trim() !== '') {
+    if (/\S/.test(body)) {
       const type = mediaType(head);
       if (type !== 'application/json' && !type.endsWith('+json')) {
         this.fail(
@@ -148,7 +149,7 @@ class Listener implements ResponseListener {
         );
         return;
       }
-      if (!isUtf8(bytes)) {
+      if (!ascii && !isUtf8(bytes)) {
         this.fail("the upstream's response is not valid UTF-8");
         return;
       }

@@ -44,6 +44,33 @@ function of(samples: readonly Sample[], read: (sample: Sample) => number): numbe
  * meets both sides. Of several pipes the cheaper one is the floor.
  */
 function ratio(samples: Samples, scenario: Scenario): number | undefined {
+  const floor = floorOf(samples, scenario);
+  if (floor === undefined) return undefined;
+  const own = samples.get(scenario) ?? [];
+  return median(own.map(({ cpu }, round) => cpu / (floor[round]?.cpu ?? Number.NaN)));
+}
+
+/** The ratio of the least disturbed round of each: on a busy machine the steadier number. */
+function leastRatio(samples: Samples, scenario: Scenario): number | undefined {
+  const floor = floorOf(samples, scenario);
+  return floor && least(samples.get(scenario) ?? []) / least(floor);
+}
+
+/** The ratio to the pipe as it is commonly written, which does not collect bodies. */
+function streamRatio(samples: Samples, scenario: Scenario): number | undefined {
+  if (scenario.through === 'direct') return undefined;
+  const stream = [...samples].find(
+    ([{ group, target }]) => group === scenario.group && target === 'pipe (stream)',
+  )?.[1];
+  const own = samples.get(scenario) ?? [];
+  return stream && median(own.map(({ cpu }, round) => cpu / (stream[round]?.cpu ?? Number.NaN)));
+}
+
+function least(samples: readonly Sample[]): number {
+  return Math.min(...samples.map(({ cpu }) => cpu));
+}
+
+function floorOf(samples: Samples, scenario: Scenario): readonly Sample[] | undefined {
   const floors = [...samples].filter(
     ([{ group, through }]) => group === scenario.group && through === 'pipe',
   );
@@ -51,8 +78,7 @@ function ratio(samples: Samples, scenario: Scenario): number | undefined {
   const [, floor] = floors.reduce((a, b) =>
     of(a[1], ({ cpu }) => cpu) <= of(b[1], ({ cpu }) => cpu) ? a : b,
   );
-  const own = samples.get(scenario) ?? [];
-  return median(own.map(({ cpu }, round) => cpu / (floor[round]?.cpu ?? Number.NaN)));
+  return floor;
 }
 
 /** The tables, one for each kind of work. */
@@ -61,9 +87,9 @@ export function table(samples: Samples): string {
   for (const group of new Set([...samples.keys()].map((scenario) => scenario.group))) {
     text += `\n## ${TITLES[group]}\n\n`;
     text +=
-      '| through | CPU µs | ratio to the pipe | per CPU second | per second | load CPU µs | upstream CPU µs |';
+      '| through | CPU µs | ratio to the cheaper pipe | ratio of the least | to the streaming pipe | per CPU second | per second | load CPU µs | upstream CPU µs |';
     text += group === 'latency' ? ' p50 ms |\n' : '\n';
-    text += `|---|---|---|---|---|---|---|${group === 'latency' ? '---|' : ''}\n`;
+    text += `|---|---|---|---|---|---|---|---|---|${group === 'latency' ? '---|' : ''}\n`;
     for (const [scenario, list] of samples) {
       if (scenario.group !== group) continue;
       const cpu = of(list, (sample) => sample.cpu);
@@ -72,6 +98,8 @@ export function table(samples: Samples): string {
         scenario.target,
         scenario.through === 'direct' ? '–' : cpu.toFixed(group === 'events' ? 2 : 0),
         relative === undefined ? '–' : `${relative.toFixed(2)}${mark(scenario, relative)}`,
+        leastRatio(samples, scenario)?.toFixed(2) ?? '–',
+        streamRatio(samples, scenario)?.toFixed(2) ?? '–',
         scenario.through === 'direct' ? '–' : String(Math.round(1e6 / cpu)),
         String(Math.round(of(list, ({ units, ms }) => (units * 1000) / ms))),
         of(list, ({ loadCpu }) => loadCpu).toFixed(group === 'events' ? 2 : 0),
@@ -99,7 +127,8 @@ Written by \`npm run bench${run.quick ? ' -- --quick' : ''}\`: node ${process.ve
 
 The gateway runs built, with every limit, log and timeout at its default. CPU is user and system time of its process
 (\`process.cpuUsage\`) per unit of work. The pipe is koa and \`undici.request\` carrying bytes and nothing else, once with
-bodies as streams and once collected; the cheaper one is the floor of the ratios, which are taken within each round.
+bodies as streams and once collected; the cheaper one is the floor of the ratios, which are taken within each round;
+the ratio of the least is that of the least disturbed round of each side.
 Absolute numbers belong to the machine and to what else it did; ratios are what to compare. Load and upstreams are
 processes of their own; their CPU stands beside, and where it is below the gateway's they do not bound it.
 ${table(samples)}`;

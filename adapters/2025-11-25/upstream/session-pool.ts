@@ -4,6 +4,7 @@ import type { UpstreamContext } from '../../adapter.js';
 import { ownerOf } from '../../../src/auth/principal.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Caller, Introduction } from '../../../src/exchange/exchange.js';
+import { remembering } from '../../../src/exchange/remembering.js';
 import { scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
 import { openSession } from './handshake.js';
 import type { UpstreamSession } from './session.js';
@@ -12,6 +13,9 @@ import { printUpstreamState, restoreSession } from './stored-session.js';
 const SWEEP_MS = 15_000;
 /** How long closing waits for upstreams to hear that their sessions are over, in milliseconds. */
 const CLOSE_MS = 1000;
+
+/** A key of bounded length for whatever a client says of itself. */
+const stickyKey = remembering((text) => `s:${createHash('sha256').update(text).digest('base64url')}`);
 
 /** A session lent to one exchange. */
 export interface Lease {
@@ -149,10 +153,7 @@ export class SessionPool {
       this.exclusive++;
       return `x:${this.exclusive}`;
     }
-    const digest = createHash('sha256')
-      .update(JSON.stringify([caller.principal.key, client.clientInfo ?? '', client.capabilities]))
-      .digest('base64url');
-    return `s:${digest}`;
+    return stickyKey(JSON.stringify([caller.principal.key, client.clientInfo ?? '', client.capabilities]));
   }
 
   /**

@@ -1,4 +1,4 @@
-import { hasVersionHeader } from '../revisions.js';
+import { hasVersionHeader, isLegacyRevision } from '../revisions.js';
 import type { UpstreamContext } from '../../adapter.js';
 import { authorizationFor } from '../../../src/auth/upstream-authorization.js';
 import type { Caller, Conversation } from '../../../src/exchange/exchange.js';
@@ -6,6 +6,7 @@ import type { FailedOutcome } from '../../../src/exchange/outcome.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import type { Message } from '../../../src/jsonrpc/message.js';
 import { printNotification, printRequest } from '../../../src/jsonrpc/print.js';
+import { UNSUPPORTED_PROTOCOL_VERSION, supportedVersions } from '../../../src/translation/error.js';
 import { nextId } from '../../../src/upstreams/id-source.js';
 import { readResponse } from '../../../src/upstreams/response-reader.js';
 import type { ResponseEnd } from '../../../src/upstreams/response-reader.js';
@@ -162,10 +163,10 @@ export class UpstreamSession {
 
   /** Whether a refusal says that the upstream no longer knows this session. */
   isLost(end: Extract<ResponseEnd, { kind: 'status' }>): boolean {
-    if (this.id === undefined) return false;
     const message = errorMessageIn(end.body, this.context.config.limits.jsonDepth);
     const error = message === undefined ? undefined : upstreamError(message, end.head);
-    return isLostSession(end.head.status, error, message);
+    if (error !== undefined && isOfAnotherEra(error)) return true;
+    return this.id !== undefined && isLostSession(end.head.status, error, message);
   }
 
   /** Ends the session, at the upstream too unless the upstream ended it. Resolves when the upstream was told. */
@@ -197,6 +198,16 @@ function isLostSession(
 ): boolean {
   if (status === 404) return error?.code !== METHOD_NOT_FOUND;
   return status === 400 && error !== undefined && message?.id === undefined && /session/i.test(error.text);
+}
+
+/**
+ * Whether a refusal says that a server of another era answers here now, by naming the versions it supports: it knows no
+ * session, and has run nothing. The next `initialize` finds out the rest.
+ */
+function isOfAnotherEra(error: FailedOutcome): boolean {
+  if (error.code !== UNSUPPORTED_PROTOCOL_VERSION) return false;
+  const supported = supportedVersions(error.data);
+  return supported.length > 0 && !supported.some(isLegacyRevision);
 }
 
 async function send(

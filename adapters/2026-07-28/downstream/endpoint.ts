@@ -86,8 +86,12 @@ export class ModernEndpoint implements DownstreamHalf {
     return { sessions: 0, parked: this.parking.size, questions };
   }
 
-  async close(): Promise<void> {
+  endSubscriptions(): void {
     for (const exchange of this.listening) exchange.endSubscription();
+  }
+
+  async close(): Promise<void> {
+    this.endSubscriptions();
     this.parking.close();
     return Promise.resolve();
   }
