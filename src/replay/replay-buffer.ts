@@ -54,6 +54,14 @@ const EVICTION_ORDER: readonly MayGo[] = [
   () => true,
 ];
 
+/** What a client has seen, or can do without. */
+const DISPENSABLE: ReadonlySet<MayGo> = new Set(EVICTION_ORDER.slice(0, 2));
+
+/** Events from which on a log is long. */
+const LONG_LOG = 256;
+/** Of a long log this part is dropped at a time. */
+const SPARE_SHARE = 16;
+
 /**
  * The streams of one session and their stored events, bounded in time, number and bytes. Notifications go first when
  * a bound is reached; a response that has to go is remembered, so that its request still gets an answer.
@@ -214,18 +222,22 @@ export class ReplayBuffer {
     for (const event of old) this.drop(stream, stream.events.indexOf(event), event);
   }
 
-  /** Drops events of one kind until there is room again: the oldest first, whatever their stream. */
+  /**
+   * Drops events of one kind until there is room again: the oldest first, whatever their stream. Finding them takes a look
+   * at the whole log, so of what a client can do without a long log drops some more at once: once full it would otherwise be
+   * looked through for every single event.
+   */
   private evict(full: () => boolean, mayGo: MayGo): void {
-    while (full()) {
-      let oldest: { stream: StreamLog; index: number; event: StoredEvent } | undefined;
-      for (const stream of this.streams.values()) {
-        const index = stream.events.findIndex((event) => mayGo(event, stream));
-        const event = stream.events[index];
-        if (event !== undefined && (oldest === undefined || event.at < oldest.event.at))
-          oldest = { stream, index, event };
-      }
-      if (oldest === undefined) return;
-      this.drop(oldest.stream, oldest.index, oldest.event);
+    const spare = this.count >= LONG_LOG && DISPENSABLE.has(mayGo) ? Math.floor(this.count / SPARE_SHARE) : 0;
+    const enough = this.count - spare;
+    const candidates: { stream: StreamLog; event: StoredEvent }[] = [];
+    for (const stream of this.streams.values()) {
+      for (const event of stream.events) if (mayGo(event, stream)) candidates.push({ stream, event });
+    }
+    candidates.sort((a, b) => a.event.at - b.event.at);
+    for (const { stream, event } of candidates) {
+      if (!full() && this.count <= enough) return;
+      this.drop(stream, stream.events.indexOf(event), event);
     }
   }
 
