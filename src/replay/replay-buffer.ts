@@ -5,10 +5,6 @@ import { MemoryStore } from './memory-store.js';
 import { STREAMS_PER_RUN, type Store, type StoredStream, type StreamChange } from './store.js';
 import { type StoredEvent, StreamLog, type StreamKind } from './stream-log.js';
 
-/** Buffers at least this large make room for a tenth of their bound at once. */
-const LARGE_EVENTS = 500;
-const LARGE_BYTES = 1 << 20;
-
 /** Bounds of one session's buffer. */
 export interface ReplayLimits {
   /** How long an event can be replayed, in milliseconds from its creation. */
@@ -57,6 +53,14 @@ const EVICTION_ORDER: readonly MayGo[] = [
   (event) => event.request !== undefined,
   () => true,
 ];
+
+/** What a client has seen, or can do without. */
+const DISPENSABLE: ReadonlySet<MayGo> = new Set(EVICTION_ORDER.slice(0, 2));
+
+/** Events from which on a log is long. */
+const LONG_LOG = 256;
+/** Of a long log this part is dropped at a time. */
+const SPARE_SHARE = 16;
 
 /**
  * The streams of one session and their stored events, bounded in time, number and bytes. Notifications go first when
@@ -139,24 +143,12 @@ export class ReplayBuffer {
   keep(stream: StreamLog, event: StoredEvent): void {
     stream.events.push(event);
     this.add(event);
-    if (!this.exceeds(false)) return;
-    // Looking for the oldest costs as much for one event as for many, so a large buffer makes room for some at once.
-    for (const mayGo of EVICTION_ORDER) {
-      this.evict(mayGo);
-      if (!this.exceeds(false)) return;
-    }
-  }
-
-  /** Whether a bound is exceeded; with `slack`, whether less room is left than an eviction is to make. */
-  private exceeds(slack: boolean): boolean {
     const { maxEvents, maxBytes, maxTotalBytes } = this.limits;
-    const below = (bound: number, large: number) =>
-      slack && bound >= large ? bound - Math.floor(bound / 10) : bound;
-    return (
-      this.count > below(maxEvents, LARGE_EVENTS) ||
-      this.bytes > below(maxBytes, LARGE_BYTES) ||
-      this.total.bytes > below(maxTotalBytes, LARGE_BYTES)
-    );
+    const full = () => this.count > maxEvents || this.bytes > maxBytes || this.total.bytes > maxTotalBytes;
+    for (const mayGo of EVICTION_ORDER) {
+      if (!full()) return;
+      this.evict(full, mayGo);
+    }
   }
 
   /** Drops what is older than the bound. */
@@ -230,15 +222,21 @@ export class ReplayBuffer {
     for (const event of old) this.drop(stream, stream.events.indexOf(event), event);
   }
 
-  /** Drops events of one kind until there is room again: the oldest first, whatever their stream. */
-  private evict(mayGo: MayGo): void {
+  /**
+   * Drops events of one kind until there is room again: the oldest first, whatever their stream. Finding them takes a look
+   * at the whole log, so of what a client can do without a long log drops some more at once: once full it would otherwise be
+   * looked through for every single event.
+   */
+  private evict(full: () => boolean, mayGo: MayGo): void {
+    const spare = this.count >= LONG_LOG && DISPENSABLE.has(mayGo) ? Math.floor(this.count / SPARE_SHARE) : 0;
+    const enough = this.count - spare;
     const candidates: { stream: StreamLog; event: StoredEvent }[] = [];
     for (const stream of this.streams.values()) {
       for (const event of stream.events) if (mayGo(event, stream)) candidates.push({ stream, event });
     }
     candidates.sort((a, b) => a.event.at - b.event.at);
     for (const { stream, event } of candidates) {
-      if (!this.exceeds(true)) return;
+      if (!full() && this.count <= enough) return;
       this.drop(stream, stream.events.indexOf(event), event);
     }
   }

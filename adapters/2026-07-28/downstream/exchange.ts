@@ -114,7 +114,7 @@ export class ModernExchange implements Exchange, Parked {
     this.outcome = outcome;
     clearTimeout(this.gather);
     // A question from outside the call may still be open; nobody will be asked it any more during this one.
-    this.questions.rejectAll(over());
+    if (this.questions.size > 0) this.questions.rejectAll(over());
     if (this.leg !== undefined) this.leg.finish(outcome);
     else if (!this.fits()) this.outcome = tooLarge();
   }
