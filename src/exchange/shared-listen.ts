@@ -117,7 +117,7 @@ export class SharedListen {
     if (member === undefined) {
       member = { lists: false, uris: new Set() };
       this.members.set(conversation, member);
-      conversation.ended.addEventListener('abort', () => this.leave(conversation), { once: true });
+      conversation.onEnd(() => this.leave(conversation));
     }
     return member;
   }

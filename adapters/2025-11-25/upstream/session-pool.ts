@@ -55,7 +55,7 @@ export class SessionPool {
     let opening = this.opening.get(key);
     const fresh = opening === undefined;
     if (opening === undefined) {
-      if (caller.conversation?.ended.aborted === true) {
+      if (caller.conversation?.over === true) {
         throw new GatewayError(GATEWAY_CODE.sessionEnded, 'the session has ended', { status: 404 });
       }
       this.makeRoom(introduction);
@@ -138,10 +138,7 @@ export class SessionPool {
     if (session.conversation === undefined && mayBeAsked(introduction.client.capabilities))
       void session.openStream();
     this.owners.set(session.key, callerKey(introduction));
-    const ended = introduction.caller.conversation?.ended;
-    const drop = () => void this.drop(session, !isSuspended(session));
-    if (ended?.aborted === true) drop();
-    else ended?.addEventListener('abort', drop, { once: true });
+    session.conversation?.onEnd(() => void this.drop(session, !isSuspended(session)));
   }
 
   private keyOf(introduction: Introduction): string {
