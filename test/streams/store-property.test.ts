@@ -93,9 +93,7 @@ function stepOf(reopenings: readonly Reopening[]): fc.Arbitrary<Step> {
     ),
     slot,
   });
-  const passed: fc.Arbitrary<Step> = fc.record({
-    kind: fc.constantFrom('flush' as const, 'breathe' as const),
-  });
+  const passed = fc.constantFrom<Step>({ kind: 'flush' }, { kind: 'breathe' });
   const reopened = reopenings.map((how): Step => ({ kind: 'reopen', how }));
   const rare: fc.Arbitrary<Step> = fc.constantFrom<Step>({ kind: 'expire' }, ...reopened);
   return fc.oneof(

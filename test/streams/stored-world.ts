@@ -28,7 +28,9 @@ export type SlotStep =
 
 export type Step =
   | SlotStep
-  | { readonly kind: 'flush' | 'breathe' | 'expire' }
+  | { readonly kind: 'flush' }
+  | { readonly kind: 'breathe' }
+  | { readonly kind: 'expire' }
   | { readonly kind: 'reopen'; readonly how: Reopening };
 
 /** One message of the upstream, and what became of it. */
