@@ -96,5 +96,7 @@ export const upstreamSchema = z.strictObject({
   cache: z
     .boolean()
     .default(true)
-    .describe('Cache lists for clients of the other era for as long as the upstream says they are fresh.'),
+    .describe(
+      'Cache lists for clients of the other era: of a modern upstream while it says they are fresh, of a legacy one while the stream is open that tells of changes.',
+    ),
 });
