@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import { canonicalJson } from '../jsonrpc/canonical.js';
 import { memberOf, stringValue, valueText } from '../jsonrpc/json-scan.js';
 import type { Message } from '../jsonrpc/message.js';
 import type { ListKind } from './change-filter.js';
 import type { Exchange } from './exchange.js';
 import type { CompleteOutcome, Outcome } from './outcome.js';
+import { requestKey } from './request-key.js';
 
 /** The cacheable lists, and the change that makes each stale. */
 const KIND_OF_METHOD: Readonly<Record<string, ListKind>> = {
@@ -65,10 +65,7 @@ function keysOf(exchange: Exchange): { private: string; public: string | undefin
   const { message, method, caller, client } = exchange;
   const members = (message.params?.object?.members ?? []).filter(({ key }) => key !== '_meta');
   if (members.some(({ key }) => key === 'inputResponses' || key === 'requestState')) return undefined;
-  const params = members
-    .map((member) => `${JSON.stringify(member.key)}:${canonicalJson(message.text, member)}`)
-    .sort();
-  const request = `${method}\n${params.join(',')}`;
+  const request = requestKey(method, message);
   const plain = members.every(({ key }) => key === 'cursor');
   return {
     private: `${request}\n${caller.principal.key}\n${client.capabilities}`,

@@ -94,8 +94,12 @@ export class LabelledUpstream {
     return find() as UpstreamCall;
   }
 
-  cancelled({ id }: UpstreamCall): boolean {
-    return this.server.log.cancelled.some(({ requestId }) => requestId === id);
+  cancelled(call: UpstreamCall): boolean {
+    return this.cancellations(call) > 0;
+  }
+
+  cancellations({ id }: UpstreamCall): number {
+    return this.server.log.cancelled.filter(({ requestId }) => requestId === id).length;
   }
 
   /** What was answered to the question, on the session that runs this call. */

@@ -16,7 +16,7 @@ export type Phase = (typeof PHASES)[number];
 export const CAUSES = ['client cancels', 'client vanishes', 'upstream vanishes', 'timeout'] as const;
 export type Cause = (typeof CAUSES)[number];
 
-/** How it ends, on both sides. `undefined`: this cannot happen; `why` says why. */
+/** How it ends, on both sides. `undefined`: this cannot happen. */
 export interface Fate {
   readonly client: string;
   readonly upstream: string;
@@ -28,7 +28,6 @@ export interface Cell {
   readonly phase: Phase;
   readonly cause: Cause;
   readonly fate: Fate | undefined;
-  readonly why?: string;
 }
 
 /** What the client sees. */
@@ -61,10 +60,6 @@ export const AT_UPSTREAM = {
 const C = AT_CLIENT;
 const U = AT_UPSTREAM;
 
-const NOT_PARKED = 'only a modern client of a legacy upstream is parked';
-const PARKED = 'a modern client is away while it has a question: see parked';
-const STATELESS = 'a modern upstream has ended its response by asking: nothing is open';
-
 /** How an upstream of this era learns that its call is not wanted any more. */
 function stopped(upstream: Era): string {
   return upstream === 'legacy' ? U.cancelled : U.closed;
@@ -86,7 +81,7 @@ function running(client: Era, upstream: Era, cause: Cause, streaming: boolean): 
 }
 
 /** A legacy client has a question on its stream. */
-function asking(upstream: Era, cause: Cause): Fate | string {
+function asking(upstream: Era, cause: Cause): Fate | undefined {
   const legacy = upstream === 'legacy';
   switch (cause) {
     case 'client cancels':
@@ -94,7 +89,7 @@ function asking(upstream: Era, cause: Cause): Fate | string {
     case 'client vanishes':
       return { client: C.resumed, upstream: legacy ? U.runs : U.idle };
     case 'upstream vanishes':
-      return legacy ? { client: C.unknown, upstream: U.gone } : STATELESS;
+      return legacy ? { client: C.unknown, upstream: U.gone } : undefined;
     case 'timeout':
       return legacy ? { client: C.result, upstream: U.refused } : { client: C.unanswered, upstream: U.idle };
   }
@@ -119,7 +114,7 @@ function sameTick(client: Era, cause: Cause): Fate {
   }
 }
 
-function fateOf(client: Era, upstream: Era, phase: Phase, cause: Cause): Fate | string {
+function fateOf(client: Era, upstream: Era, phase: Phase, cause: Cause): Fate | undefined {
   switch (phase) {
     case 'before headers':
       return running(client, upstream, cause, false);
@@ -127,10 +122,9 @@ function fateOf(client: Era, upstream: Era, phase: Phase, cause: Cause): Fate | 
     case 'during the retry':
       return running(client, upstream, cause, true);
     case 'while a question is open':
-      if (client === 'modern') return upstream === 'legacy' ? PARKED : STATELESS;
-      return asking(upstream, cause);
+      return client === 'modern' ? undefined : asking(upstream, cause);
     case 'while parked':
-      return client === 'modern' && upstream === 'legacy' ? parked(cause) : NOT_PARKED;
+      return client === 'modern' && upstream === 'legacy' ? parked(cause) : undefined;
     case 'same tick as the result':
       return sameTick(client, cause);
     case 'after the end':
@@ -141,48 +135,41 @@ function fateOf(client: Era, upstream: Era, phase: Phase, cause: Cause): Fate | 
 /** The whole matrix. */
 export function cancellationCells(client: Era, upstream: Era): Cell[] {
   return PHASES.flatMap((phase) =>
-    CAUSES.map((cause) => {
-      const fate = fateOf(client, upstream, phase, cause);
-      const cell = { client, upstream, phase, cause };
-      return typeof fate === 'string' ? { ...cell, fate: undefined, why: fate } : { ...cell, fate };
-    }),
+    CAUSES.map((cause) => ({ client, upstream, phase, cause, fate: fateOf(client, upstream, phase, cause) })),
   );
 }
 
-const INTRODUCTION = `# Cancellation
-
-What happens to a call when somebody stops it, or goes away, in every phase of the call: first what the client sees, then
-what the upstream sees. A test runs every cell (\`test/interaction/cancellation.test.ts\`); this page is printed from the
-same data (\`npx tsx test/interaction/print-cancellation.ts > docs/cancellation.md\`).
+const INTRODUCTION = `In each cell: what the client sees, and below it what the server sees. A cell with a dash cannot happen: only a modern
+client of a legacy server is parked, and it is whenever it has a question; a modern server that asked has nothing open.
 
 - A legacy client cancels with \`notifications/cancelled\`; losing its connection cancels nothing. A modern client cancels
   by closing its response, and vanishing is the same thing.
-- "Upstream vanishes" is a cut connection. A legacy upstream that numbers its events is asked to resume its stream first;
+- "Server vanishes" is a cut connection. A legacy server that numbers its events is asked to resume its stream first;
   only without event ids, or when that is refused, is the outcome unknown. A \`tools/call\` is never sent again.
-- A legacy client with a question open is also told that the question is withdrawn, and a legacy upstream gets an error
+- A legacy client with a question open is also told that the question is withdrawn, and a legacy server gets an error
   for the question it asked once it has heard of the cancellation.
 - Timeouts are \`timeouts.callMs\` without a sign of life, \`timeouts.callMaxMs\` in total, \`timeouts.questionMs\` for a legacy
   client's answer, and \`timeouts.parkMs\` for a modern client's retry.
 - A notification that names an unknown, finished or foreign request is answered 202 and ignored.
 `;
 
-/** The matrix as a page. */
-export function cancellationPage(eras: readonly Era[]): string {
+/** The matrix as MIGRATION.md shows it. */
+export function cancellationTables(eras: readonly Era[]): string {
   const sections = eras.flatMap((client) =>
     eras.map((upstream) => {
       const cells = cancellationCells(client, upstream);
-      const rows = PHASES.map((phase) => {
-        const columns = cells
-          .filter((cell) => cell.phase === phase)
-          .map(({ fate, why }) =>
-            fate === undefined ? `— (${why ?? ''})` : `${fate.client} / ${fate.upstream}`,
-          );
-        return `| ${[phase, ...columns].join(' | ')} |`;
+      const rows = PHASES.flatMap((phase) => {
+        const fates = cells.filter((cell) => cell.phase === phase).map(({ fate }) => fate);
+        if (fates.every((fate) => fate === undefined)) return [];
+        const columns = fates.map((fate) =>
+          fate === undefined ? '—' : `${fate.client}<br>_server:_ ${fate.upstream}`,
+        );
+        return [`| ${[phase, ...columns].join(' | ')} |`];
       });
       return [
-        `## ${client === 'legacy' ? 'Legacy' : 'Modern'} client, ${upstream} upstream`,
+        `**${client === 'legacy' ? 'Legacy' : 'Modern'} client, ${upstream} server**`,
         '',
-        `| | ${CAUSES.join(' | ')} |`,
+        `| | ${CAUSES.join(' | ').replace('upstream', 'server')} |`,
         `|---|${CAUSES.map(() => '---|').join('')}`,
         ...rows,
         '',

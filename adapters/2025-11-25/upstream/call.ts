@@ -1,4 +1,5 @@
 import type { UpstreamContext } from '../../adapter.js';
+import { callTimeouts } from '../../../src/config/call-timeouts.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import { CallBudget } from '../../../src/exchange/call-budget.js';
 import type { Exchange } from '../../../src/exchange/exchange.js';
@@ -74,7 +75,7 @@ export class LegacyCall implements SessionCall {
     private readonly exchange: Exchange,
   ) {
     this.context = session.context;
-    const { callMs, callMaxMs } = this.context.config.timeouts;
+    const { callMs, callMaxMs } = callTimeouts(this.context.config, this.context.upstream);
     this.budget = new CallBudget(callMs, callMaxMs, () => this.expire());
     if (session.conversation === undefined && INTERACTIVE_METHODS.has(exchange.method)) {
       this.interactive = { ask: (question, signal) => this.ask(question, signal) };

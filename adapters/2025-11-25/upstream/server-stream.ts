@@ -32,6 +32,8 @@ export class ServerStream {
   /** The upstream refused it, in words that do not say that it has none. */
   refused = false;
   private begun = false;
+  private connections = 0;
+  private connected = false;
   private wasOpen = false;
   private settle!: (offered: boolean) => void;
   private readonly offered = new Promise<boolean>((resolve) => {
@@ -62,6 +64,11 @@ export class ServerStream {
     return this.wasOpen && !this.closed && !this.refused;
   }
 
+  /** Which connection of the stream is open, counted from 1; undefined while none is. */
+  get connection(): number | undefined {
+    return this.connected ? this.connections : undefined;
+  }
+
   private connect(): void {
     const { session } = this;
     if (this.closed || session.ended) return;
@@ -76,6 +83,8 @@ export class ServerStream {
       { method: 'GET', headers },
       {
         onStream: () => {
+          this.connections++;
+          this.connected = true;
           this.settle(true);
           if (gap) session.gap();
         },
@@ -95,6 +104,7 @@ export class ServerStream {
     );
     this.reading = reading;
     void reading.done.then((end) => {
+      this.connected = false;
       if (this.closed) return;
       if (
         end.kind === 'status' &&

@@ -113,6 +113,11 @@ export class UpstreamSession {
     return this.stream?.offers === true;
   }
 
+  /** Which connection of the standalone stream is open right now; undefined while none is. */
+  get streamConnection(): number | undefined {
+    return this.stream?.connection;
+  }
+
   /**
    * Hears of every notification of this session that belongs to no call, on whatever stream it comes. Returns how to stop.
    */

@@ -22,7 +22,8 @@ import { type LogLevel, isLogLevel, moreTalkative } from '../../../src/translati
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
 import { nextId } from '../../../src/upstreams/id-source.js';
 import { errorMessageIn, statusError, upstreamError } from '../../../src/upstreams/upstream-error.js';
-import { LegacyCall } from './call.js';
+import { type CallEnd, LegacyCall } from './call.js';
+import { SessionLists } from './session-lists.js';
 import { type Lease, SessionPool } from './session-pool.js';
 import type { UpstreamSession } from './session.js';
 import { openWatch } from './watch.js';
@@ -31,9 +32,11 @@ import { openWatch } from './watch.js';
 export class LegacyUpstream implements UpstreamHalf {
   readonly era: Era = 'legacy';
   private readonly pool: SessionPool;
+  private readonly lists: SessionLists | undefined;
 
   constructor(private readonly context: UpstreamContext) {
     this.pool = new SessionPool(context);
+    if (context.upstream.cache) this.lists = new SessionLists();
   }
 
   /** `initialize` is the probe: a server that accepts it is legacy, and the session is the introduced client's. */
@@ -71,8 +74,7 @@ export class LegacyUpstream implements UpstreamHalf {
       }
       const { session } = lease;
       try {
-        if (session.conversation === undefined) await this.lowerLogLevel(session, exchange);
-        const end = await new LegacyCall(session, exchange).run();
+        const end = await this.call(session, exchange);
         if (end.kind === 'outcome') return end.outcome;
         if (end.kind === 'unknown') {
           if (repeated || !isRepeatable(exchange.method)) return end.outcome;
@@ -102,6 +104,14 @@ export class LegacyUpstream implements UpstreamHalf {
         lease.release();
       }
     }
+  }
+
+  private async call(session: UpstreamSession, exchange: Exchange): Promise<CallEnd> {
+    const run = () => new LegacyCall(session, exchange).run();
+    // A legacy client's requests reach its server as they are.
+    if (session.conversation !== undefined) return run();
+    await this.lowerLogLevel(session, exchange);
+    return this.lists === undefined ? run() : this.lists.serve(session, exchange, run);
   }
 
   async notify(from: Introduction, message: Message): Promise<void> {

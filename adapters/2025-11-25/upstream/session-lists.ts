@@ -1,0 +1,100 @@
+import { LRUCache } from 'lru-cache';
+import { type ListKind, changeOf } from '../../../src/exchange/change-filter.js';
+import type { Exchange } from '../../../src/exchange/exchange.js';
+import type { CompleteOutcome } from '../../../src/exchange/outcome.js';
+import { requestKey } from '../../../src/exchange/request-key.js';
+import { offeredChanges } from '../offered-changes.js';
+import type { CallEnd } from './call.js';
+import type { UpstreamSession } from './session.js';
+
+/** The lists whose changes are told. Templates are none of them: no notification says that they changed. */
+const KIND_OF_METHOD: Readonly<Record<string, ListKind>> = {
+  'tools/list': 'tools',
+  'prompts/list': 'prompts',
+  'resources/list': 'resources',
+};
+
+/** Requests that read, and leave the lists as they are. */
+const READS: ReadonlySet<string> = new Set([
+  'resources/templates/list',
+  'resources/read',
+  'prompts/get',
+  'completion/complete',
+]);
+
+const MAX_ENTRIES = 1000;
+const MAX_SIZE = 32 * 1024 * 1024;
+
+/** A change stream may have died without a sign, and then no change is told: so nothing is kept for longer, in ms. */
+const MAX_AGE_MS = 60_000;
+
+/** What happened on a session to its lists. */
+interface History {
+  readonly number: number;
+  /** The lists whose changes this server tells. */
+  readonly told: ReadonlySet<ListKind>;
+  /** Counts what made each list stale. */
+  readonly changes: Record<ListKind, number>;
+}
+
+/**
+ * Lists of a legacy server, kept for clients without sessions of their own (X28): per upstream session, and only while
+ * the stream is open that tells of their changes. Keys name the session, the connection of its stream and the changes
+ * so far, so that whatever was fetched before a change, or while it happened, is never found again.
+ * @see /specification/2025-11-25/server/tools#list-changed-notification
+ */
+export class SessionLists {
+  private readonly entries = new LRUCache<string, CompleteOutcome>({
+    max: MAX_ENTRIES,
+    maxSize: MAX_SIZE,
+    ttl: MAX_AGE_MS,
+    sizeCalculation: (outcome) => outcome.message.text.length + 1,
+  });
+  private readonly histories = new WeakMap<UpstreamSession, History>();
+  private sessions = 0;
+
+  /** Answers from what is kept, or runs the request. */
+  async serve(session: UpstreamSession, exchange: Exchange, run: () => Promise<CallEnd>): Promise<CallEnd> {
+    const { method, message } = exchange;
+    if (READS.has(method)) return run();
+    const history = this.historyOf(session);
+    const kind = Object.hasOwn(KIND_OF_METHOD, method) ? KIND_OF_METHOD[method] : undefined;
+    if (kind === undefined) {
+      // A tool may change what its server offers, and the news of that comes by another connection than its result.
+      forgetAll(history);
+      return run().finally(() => forgetAll(history));
+    }
+    const connection = session.streamConnection;
+    if (connection === undefined || !history.told.has(kind)) return run();
+    const place = `${history.number} ${connection} ${history.changes[kind]}`;
+    const key = `${place}\n${requestKey(method, message)}`;
+    const kept = this.entries.get(key);
+    if (kept !== undefined) return { kind: 'outcome', outcome: kept };
+    const end = await run();
+    if (end.kind === 'outcome' && end.outcome.kind === 'complete') this.entries.set(key, end.outcome);
+    return end;
+  }
+
+  private historyOf(session: UpstreamSession): History {
+    let history = this.histories.get(session);
+    if (history === undefined) {
+      const { changes } = (history = {
+        number: this.sessions++,
+        told: offeredChanges(session.initialize).lists,
+        changes: { tools: 0, prompts: 0, resources: 0 },
+      });
+      session.onChange((message) => {
+        const change = changeOf(message);
+        if (change !== undefined && 'list' in change) changes[change.list]++;
+      });
+      this.histories.set(session, history);
+    }
+    return history;
+  }
+}
+
+function forgetAll({ changes }: History): void {
+  changes.tools++;
+  changes.prompts++;
+  changes.resources++;
+}
