@@ -7,7 +7,7 @@ import type { Logger } from '../telemetry/logger.js';
 import { clientCapabilitiesToLegacy } from '../translation/capabilities.js';
 import { HEADER_MISMATCH, legacyErrorToModern } from '../translation/error.js';
 import { ALL_LEGACY_FEATURES } from '../translation/legacy-features.js';
-import { atLeast, isLogLevel, levelOf } from '../translation/log-level.js';
+import { isWanted } from '../translation/log-level.js';
 import { checkParamHeaders } from '../translation/param-headers.js';
 import { INTERACTIVE_METHODS, portableParams, withoutElicitationId } from '../translation/question.js';
 import { legacyResultToModern } from '../translation/result.js';
@@ -78,7 +78,8 @@ export class ModernClientBridge implements Bridge {
       headers: withoutParamHeaders(exchange.headers),
       notify: (message) =>
         !progress.passes(message) ||
-        !isForRequest(message, exchange.client.logLevel) ||
+        NOT_FOR_REQUESTS.has(message.method ?? '') ||
+        !isWanted(message, exchange.client.logLevel) ||
         exchange.notify(message),
     });
     if (method === 'tools/call') {
@@ -213,15 +214,6 @@ function withoutParamHeaders(headers: Readonly<Record<string, string>>): Record<
     if (value !== undefined && !name.startsWith('mcp-param-')) kept[name] = value;
   }
   return kept;
-}
-
-/** Log messages go only to requests that asked for them, at the level they asked for (X23). */
-function isForRequest(message: Message, logLevel: string | undefined): boolean {
-  const method = message.method ?? '';
-  if (NOT_FOR_REQUESTS.has(method)) return false;
-  if (method !== 'notifications/message') return true;
-  const level = levelOf(message);
-  return isLogLevel(logLevel) && level !== undefined && atLeast(level, logLevel);
 }
 
 function readTraits(page: Message): ReadonlyMap<string, ToolTraits> {
