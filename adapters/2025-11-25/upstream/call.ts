@@ -30,6 +30,7 @@ import {
 } from '../../../src/upstreams/upstream-error.js';
 import { readMessages } from './incoming.js';
 import type { InteractiveCall } from './interactive-calls.js';
+import { printAnswer } from './question-answer.js';
 import type { SessionCall, UpstreamSession } from './session.js';
 
 /** How long a stream may stay open behind its response, in milliseconds. */
@@ -290,9 +291,8 @@ export class LegacyCall implements SessionCall {
     let text: string;
     try {
       const params = message.params === undefined ? undefined : valueText(message.text, message.params);
-      const answer = await this.ask({ key, method, ...(params !== undefined && { params }) }, abort.signal);
-      if (answer.kind === 'result') text = printResult(id, answer.result);
-      else text = `{"jsonrpc":"2.0","id":${id},"error":${answer.error}}`;
+      const question = { key, method, ...(params !== undefined && { params }) };
+      text = printAnswer(id, question, await this.ask(question, abort.signal), this.session);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       text = printError(id, error.code, error.message, error.data);

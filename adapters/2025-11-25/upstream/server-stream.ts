@@ -10,6 +10,7 @@ import { Backoff } from '../../../src/upstreams/backoff.js';
 import { type ReadingRequest, readResponse } from '../../../src/upstreams/response-reader.js';
 import { readMessages } from './incoming.js';
 import type { InteractiveCalls } from './interactive-calls.js';
+import { printAnswer } from './question-answer.js';
 import type { UpstreamSession } from './session.js';
 
 /** How long opening the stream may take before it counts as not offered, in milliseconds. */
@@ -198,11 +199,7 @@ export class ServerStream {
       const params = message.params === undefined ? undefined : valueText(message.text, message.params);
       const question = { key, method, ...(params !== undefined && { params }) };
       const client = conversation ?? this.interactiveCalls(question);
-      const given = await client.ask(question, abort.signal);
-      answer =
-        given.kind === 'result'
-          ? printResult(id, given.result)
-          : `{"jsonrpc":"2.0","id":${id},"error":${given.error}}`;
+      answer = printAnswer(id, question, await client.ask(question, abort.signal), this.session);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       answer = printError(id, error.code, error.message, error.data);
