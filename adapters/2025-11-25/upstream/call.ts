@@ -1,4 +1,5 @@
 import type { UpstreamContext } from '../../adapter.js';
+import { statedReason } from '../stated-reason.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import { CallBudget } from '../../../src/exchange/call-budget.js';
 import type { Exchange } from '../../../src/exchange/exchange.js';
@@ -8,7 +9,7 @@ import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
-import { type InvalidMessageError, type Message, idKey } from '../../../src/jsonrpc/message.js';
+import { type InvalidMessageError, type Message, idKey, paramString } from '../../../src/jsonrpc/message.js';
 import { printError, printNotification, printResult } from '../../../src/jsonrpc/print.js';
 import { INTERACTIVE_METHODS } from '../../../src/translation/question.js';
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
@@ -248,7 +249,8 @@ export class LegacyCall implements SessionCall {
   private relayNotification(message: Message): void {
     if (message.method === 'notifications/cancelled') {
       const requestId = memberOf(message.params?.object, 'requestId');
-      if (requestId !== undefined) this.withdraw(idKey(valueText(message.text, requestId)));
+      if (requestId !== undefined)
+        this.withdraw(idKey(valueText(message.text, requestId)), paramString(message, 'reason'));
       return;
     }
     // A session without a client of its own hears of changes on every stream, for whoever watches.
@@ -310,10 +312,10 @@ export class LegacyCall implements SessionCall {
     }
   }
 
-  private withdraw(key: string): void {
+  private withdraw(key: string, reason: string | undefined): void {
     const question = this.questions.get(key);
     this.questions.delete(key);
-    question?.abort();
+    question?.abort(reason);
   }
 
   private async ask(question: Question, signal: AbortSignal): Promise<Answer> {
@@ -330,7 +332,7 @@ export class LegacyCall implements SessionCall {
   /** The client cancels: the upstream is told with the id it knows, on the session that runs the call. */
   private cancel(): void {
     if (this.ended) return;
-    this.tellCancelled('the client cancelled the request');
+    this.tellCancelled(statedReason(this.exchange.signal) ?? 'the client cancelled the request');
     this.end({ kind: 'outcome', outcome: cancelled() });
   }
 

@@ -2,7 +2,7 @@ import { GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Question } from '../../../src/exchange/question.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
-import { type Message, idKey } from '../../../src/jsonrpc/message.js';
+import { type Message, idKey, paramString } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
 import { QUESTION_METHODS, missingCapability } from '../../../src/translation/question.js';
 import { SeenEvents } from '../../../src/sse/seen-events.js';
@@ -163,7 +163,8 @@ export class ServerStream {
     if (message.kind !== 'notification') return;
     if (message.method === 'notifications/cancelled') {
       const requestId = memberOf(message.params?.object, 'requestId');
-      if (requestId !== undefined) this.questions.get(idKey(valueText(message.text, requestId)))?.abort();
+      if (requestId !== undefined)
+        this.questions.get(idKey(valueText(message.text, requestId)))?.abort(paramString(message, 'reason'));
       return;
     }
     if (conversation === undefined) this.session.change(message);
