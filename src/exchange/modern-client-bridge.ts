@@ -46,6 +46,16 @@ const NOT_FOR_REQUESTS: ReadonlySet<string> = new Set([
   'notifications/tasks/status',
 ]);
 
+/**
+ * Notifications of a legacy client that only its own session may send: this one belongs to the gateway, which has said
+ * them itself, or to other clients as well.
+ */
+const NOT_FROM_CLIENT: ReadonlySet<string> = new Set([
+  'notifications/initialized',
+  'notifications/progress',
+  'notifications/tasks/status',
+]);
+
 /** Modern client, legacy upstream (the M→L column of the translation rows). */
 export class ModernClientBridge implements Bridge {
   private readonly tools = new ToolCatalog(readTraits);
@@ -93,6 +103,7 @@ export class ModernClientBridge implements Bridge {
   }
 
   async notify(from: Introduction, message: Message, upstream: UpstreamHalf): Promise<void> {
+    if (NOT_FROM_CLIENT.has(message.method ?? '')) return;
     await upstream.notify(this.introduction(from), message);
   }
 

@@ -20,7 +20,7 @@ import { ModernExchange, lacksCapability } from './exchange.js';
 import { inputResponsesOf } from './input-responses.js';
 import { Leg } from './leg.js';
 import { Parking } from './parking.js';
-import { describeClient } from './validation.js';
+import { type ValidationOptions, checkNotification, describeClient } from './validation.js';
 
 /** What the modern era no longer has. @see /specification/2026-07-28/changelog */
 const REMOVED_METHODS: ReadonlySet<string> = new Set([
@@ -39,9 +39,14 @@ export class ModernEndpoint implements DownstreamHalf {
   private readonly parking: Parking<ModernExchange>;
   /** Subscriptions, to be ended properly when the gateway goes. */
   private readonly listening = new Set<ModernExchange>();
+  private readonly validation: ValidationOptions;
 
   constructor(private readonly context: AdapterContext) {
-    const { limits, timeouts } = context.config;
+    const { limits, timeouts, compat } = context.config;
+    this.validation = {
+      servedRevisions: context.servedRevisions,
+      hybridClients: compat.hybridClients,
+    };
     this.parking = new Parking(context.instance, {
       parkMs: timeouts.parkMs,
       perPrincipal: limits.parkedPerPrincipal,
@@ -103,11 +108,8 @@ export class ModernEndpoint implements DownstreamHalf {
     relay: Relay,
     caller: Caller,
   ): Promise<void> {
-    const { config, servedRevisions } = this.context;
-    const client = describeClient(request, message, {
-      servedRevisions,
-      hybridClients: config.compat.hybridClients,
-    });
+    const { config } = this.context;
+    const client = describeClient(request, message, this.validation);
     if (REMOVED_METHODS.has(message.method ?? '')) {
       throw new GatewayError(METHOD_NOT_FOUND, `Method not found: ${message.method ?? ''}`, { status: 404 });
     }
@@ -187,6 +189,7 @@ export class ModernEndpoint implements DownstreamHalf {
   /**
    * A modern client has no notification of the core protocol to post; `notifications/cancelled` is sent by some when they
    * close a subscription, after closing its stream has said the same. Vendors' own are passed on.
+   * @throws GatewayError headers and body contradict each other, or name a version nobody here serves
    */
   private notification(
     request: HttpRequest,
@@ -195,6 +198,7 @@ export class ModernEndpoint implements DownstreamHalf {
     relay: Relay,
     caller: Caller,
   ): void {
+    checkNotification(request, message, this.validation);
     if (message.method !== 'notifications/cancelled') {
       const clientInfo = reservedMeta(message, 'clientInfo');
       const from = {
