@@ -10,6 +10,7 @@ import {
 import { ChallengeReply } from './auth/challenge-reply.js';
 import { principalOfHeaders } from './auth/principal.js';
 import { ProtectedResource } from './auth/protected-resource.js';
+import { callTimeouts } from './config/call-timeouts.js';
 import {
   type GatewayConfig,
   type GatewayOptions,
@@ -88,7 +89,7 @@ export function createUpstream(name: string, config: GatewayConfig, log: Logger)
   });
   const context = { config, log, servedRevisions: SERVED_REVISIONS, instance: '', name, upstream, http };
   const halves = createUpstreamHalves(context);
-  const rounds = { rounds: config.limits.rounds, maxMs: config.timeouts.callMaxMs };
+  const rounds = { rounds: config.limits.rounds, maxMs: callTimeouts(config, upstream).callMaxMs };
   const bridges = {
     legacy: new LegacyClientBridge(
       name,

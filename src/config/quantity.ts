@@ -8,6 +8,11 @@ export function count(byDefault: number, description: string, min = 1, max = Num
   return z.int().min(min).max(max).default(byDefault).describe(description);
 }
 
+/** A duration in milliseconds without a default. */
+export function duration() {
+  return z.int().min(1).max(LONGEST_TIMER_MS);
+}
+
 /** A duration in milliseconds, at most what a Node timer can wait. */
 export function milliseconds(byDefault: number, description: string, min = 1) {
   return count(byDefault, description, min, LONGEST_TIMER_MS);

@@ -1,3 +1,4 @@
+import { type CallTimeouts, callTimeouts } from './call-timeouts.js';
 import type { GatewayConfig } from './config.js';
 import type { LocatedText } from './issue-text.js';
 import { isLoopback } from './loopback.js';
@@ -50,10 +51,29 @@ function* credentialsStayHome({ listen, upstreams }: GatewayConfig): Iterable<Lo
   }
 }
 
-function* timeoutsFit({ timeouts }: GatewayConfig): Iterable<LocatedText> {
-  if (timeouts.callMs <= timeouts.callMaxMs) return;
-  yield {
-    path: ['timeouts', 'callMs'],
-    message: `expected at most timeouts.callMaxMs (${timeouts.callMaxMs}), which would end the call first, got the number ${timeouts.callMs}`,
-  };
+function* timeoutsFit(config: GatewayConfig): Iterable<LocatedText> {
+  const { timeouts, upstreams } = config;
+  if (timeouts.callMs > timeouts.callMaxMs) {
+    yield {
+      path: ['timeouts', 'callMs'],
+      message: tooPatient('timeouts.callMaxMs', timeouts),
+    };
+    return;
+  }
+  for (const [name, upstream] of Object.entries(upstreams)) {
+    const own = callTimeouts(config, upstream);
+    if (own.callMs <= own.callMaxMs) continue;
+    const key = upstream.timeouts.callMs === undefined ? 'callMaxMs' : 'callMs';
+    yield {
+      path: ['upstreams', name, 'timeouts', key],
+      message:
+        key === 'callMs'
+          ? tooPatient(`the callMaxMs of this upstream`, own)
+          : `expected at least timeouts.callMs (${own.callMs}), got the number ${own.callMaxMs}`,
+    };
+  }
+}
+
+function tooPatient(bound: string, { callMs, callMaxMs }: CallTimeouts): string {
+  return `expected at most ${bound} (${callMaxMs}), which would end the call first, got the number ${callMs}`;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { httpUrl } from './http-url.js';
-import { count } from './quantity.js';
+import { count, duration } from './quantity.js';
 import { isHeaderValue, refusedHeader } from './request-header.js';
 
 const HEADER_VALUE = 'one line of visible characters, as an HTTP header value';
@@ -71,6 +71,14 @@ const tls = z
   .prefault({})
   .describe('TLS towards the upstream.');
 
+const timeouts = z
+  .strictObject({
+    callMs: duration().exactOptional().describe('`timeouts.callMs` for this upstream.'),
+    callMaxMs: duration().exactOptional().describe('`timeouts.callMaxMs` for this upstream.'),
+  })
+  .prefault({})
+  .describe('How long calls to this upstream may take, where that differs from other upstreams.');
+
 /** One upstream MCP server. */
 export const upstreamSchema = z.strictObject({
   url: httpUrl('The MCP endpoint of the upstream, http or https.'),
@@ -89,6 +97,7 @@ export const upstreamSchema = z.strictObject({
   authorization,
   headers,
   tls,
+  timeouts,
   maxCalls: count(
     4000,
     'Requests and subscriptions in progress at this upstream at once, calls that wait for answers included. More: 503.',

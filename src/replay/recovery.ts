@@ -13,24 +13,17 @@ const UNREADABLE = 'the record of the response cannot be read; the request may o
  */
 export function recoverStream(buffer: ReplayBuffer, stored: StoredStream): StreamLog {
   const { damaged } = stored;
-  const lastReadable = stored.events.at(-1)?.sequence ?? 0;
-  if (stored.kind === 'standalone') {
-    // A client that resumes before the unreadable part is told of everything that may have changed.
-    const stream = buffer.restore(damaged ? { ...stored, lastLost: stored.last } : stored);
-    if (damaged) buffer.record({ kind: 'cut', stream: stored.id, after: lastReadable });
-    for (const event of stored.events) if (event.request === undefined) stream.unpin(event);
-    return stream;
+  const stream = buffer.restore(asFound(stored));
+  if (damaged) {
+    buffer.record({ kind: 'cut', stream: stored.id, after: stored.events.at(-1)?.sequence ?? 0 });
   }
+  // Nobody waits for the answer to a question of a call that is dead.
+  for (const event of stored.events) if (event.request === undefined) stream.unpin(event);
+  if (stored.kind === 'standalone') return stream;
   if (stored.open.length === 0 && !damaged) {
-    const stream = buffer.restore(stored);
     if (stored.endedAt === undefined) stream.finish();
     return stream;
   }
-  const { endedAt: _endedAt, ...unfinished } = stored;
-  const stream = buffer.restore(unfinished);
-  if (damaged) buffer.record({ kind: 'cut', stream: stored.id, after: lastReadable });
-  // Nobody waits for the answer to a question of a call that is dead.
-  for (const event of stored.events) if (event.request === undefined) stream.unpin(event);
   for (const request of stored.open) {
     stream.append(printError(request, GATEWAY_CODE.outcomeUnknown, damaged ? UNREADABLE : STOPPED), {
       request,
@@ -38,4 +31,15 @@ export function recoverStream(buffer: ReplayBuffer, stored: StoredStream): Strea
   }
   stream.finish();
   return stream;
+}
+
+/** The stream with what is to be believed of it before anything is added. */
+function asFound(stored: StoredStream): StoredStream {
+  if (stored.kind === 'standalone') {
+    // A client that resumes before the unreadable part is told of everything that may have changed.
+    return stored.damaged ? { ...stored, lastLost: stored.last } : stored;
+  }
+  if (stored.open.length === 0 && !stored.damaged) return stored;
+  const { endedAt: _endedAt, ...unfinished } = stored;
+  return unfinished;
 }

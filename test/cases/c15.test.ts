@@ -11,6 +11,8 @@ import {
   type Script,
   answer,
   answerResult,
+  answerRpcError,
+  discoverResult,
   openStream,
   progressFor,
   resultText,
@@ -259,7 +261,37 @@ describe('C15 a modern client that closes, legacy upstream', () => {
     expect((await second.rpc()).result.content).toEqual([]);
     expect(upstream.cancelled).toEqual([]);
     expect(upstream.requestsFor('initialize')).toHaveLength(1);
+    // What was cancelled before there was a session to send it on was never sent.
+    expect(upstream.requestsFor('tools/call')).toHaveLength(1);
   });
+
+  test.each(ERAS)(
+    'C15 closed while the era of the upstream is being found out: never sent, %s',
+    async (era) => {
+      let probe: (() => void) | undefined;
+      const upstream = closing(
+        await startScript(era, (request, res) => answerResult(res, request, { resultType: 'complete' }), {
+          discover: (request, res) => {
+            probe = () =>
+              era === 'modern'
+                ? answerResult(res, request, discoverResult({ tools: {} }))
+                : answerRpcError(res, request, 200, -32601);
+          },
+        }),
+      );
+      const gateway = closing(await startGateway(upstream.url, { timeouts: { streamCommitMs: 1 } }));
+      const first = await postModern(gateway.url, modernText(1, 'tools/call', { name: 'first' }));
+      await expect.poll(() => probe).toBeDefined();
+      first.close();
+      await first.ended;
+      probe?.();
+      const second = await postModern(gateway.url, modernText(2, 'tools/call', { name: 'second' }));
+      expect((await second.rpc()).result).toBeDefined();
+      const called = upstream.requestsFor('tools/call').map(({ message }) => message.params.name);
+      expect(called).toEqual(['second']);
+      expect(upstream.cancelled).toEqual([]);
+    },
+  );
 
   test('C15 a result that comes after the cancellation is dropped, and the session is still good', async () => {
     const open: { request: SeenRequest; finish: () => void; progress: () => void }[] = [];

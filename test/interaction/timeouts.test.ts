@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { CELLS, startPeer } from '../peers/cells.js';
+import { CELLS, ERAS, startPeer } from '../peers/cells.js';
 import { closing } from '../peers/closing.js';
 import { startGateway } from '../peers/gateway.js';
 import { startLegacyServer } from '../peers/legacy-server.js';
@@ -44,6 +44,20 @@ describe.each(CELLS)('timeouts, $cell', ({ client: clientEra, upstream: upstream
     expect(message.error).toMatchObject({ code: -31001 });
     await aborted;
   });
+});
+
+test.each(ERAS)('X20 an upstream may have times of its own, %s', async (era) => {
+  const upstream = closing(await startPeer(era));
+  const gateway = closing(
+    await startGateway(upstream.url, {}, { timeouts: { callMs: 300, callMaxMs: 600 } }),
+  );
+  const client = await openWireClient(era, gateway.url);
+  await client.call('tools/list');
+  const call = (args: object) =>
+    client.call('tools/call', { name: 'probe_slow', arguments: args }, { meta: { progressToken: 1 } });
+  expect((await call({ ms: 10_000 })).message.error).toMatchObject({ code: -31001 });
+  expect((await call({ ms: 10_000, tickMs: 100 })).message.error).toMatchObject({ code: -31001 });
+  expect((await call({ ms: 400, tickMs: 100 })).message.result.content[0].text).toContain('after 4 ticks');
 });
 
 describe('timeouts and questions', () => {

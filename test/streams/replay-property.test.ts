@@ -1,107 +1,18 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { EventDecoder } from '../../src/sse/event-decoder.js';
-import type { EventSink } from '../../src/http/port.js';
 import { EventIds } from '../../src/replay/event-id.js';
 import { ReplayBuffer, type ReplayLimits, ReplayTotal } from '../../src/replay/replay-buffer.js';
 import type { StoredEvent, StreamLog } from '../../src/replay/stream-log.js';
+import { BUFFER_BYTES, PacedSink, ResumingClient } from './paced-client.js';
 
 const GENEROUS: ReplayLimits = {
   maxAgeMs: 1e9,
   maxEvents: 1e6,
   maxBytes: 1e9,
   maxTotalBytes: 1e9,
-  streamBufferBytes: 200,
+  streamBufferBytes: BUFFER_BYTES,
   retryMs: 1,
 };
-
-/** A connection whose reader takes bytes when the test says so. */
-class FakeSink implements EventSink {
-  open = true;
-  /** What the reader has really had. */
-  readonly taken: { id: string | undefined; data: string }[] = [];
-  private queue = '';
-  private drains: (() => void)[] = [];
-  private closes: (() => void)[] = [];
-  private readonly decoder = new EventDecoder(
-    { onEvent: (data, id) => void this.taken.push({ id, data }) },
-    1 << 20,
-  );
-
-  get bufferedBytes(): number {
-    return this.queue.length;
-  }
-
-  send(block: string): boolean {
-    if (!this.open) return false;
-    this.queue += block;
-    return this.queue.length <= GENEROUS.streamBufferBytes;
-  }
-
-  onDrain(listener: () => void): void {
-    this.drains.push(listener);
-  }
-
-  onClose(listener: () => void): void {
-    if (this.open) this.closes.push(listener);
-    else listener();
-  }
-
-  /** The reader takes everything that waits. */
-  read(): void {
-    this.decoder.feed(Buffer.from(this.queue));
-    this.queue = '';
-    for (const listener of this.drains.splice(0)) listener();
-  }
-
-  /** Ended properly: what was sent arrives. */
-  end(): void {
-    if (!this.open) return;
-    this.decoder.feed(Buffer.from(this.queue));
-    this.shut();
-  }
-
-  /** Cut: what waits is lost. */
-  destroy(): void {
-    if (this.open) this.shut();
-  }
-
-  private shut(): void {
-    this.queue = '';
-    this.open = false;
-    for (const listener of this.closes.splice(0)) listener();
-    for (const listener of this.drains.splice(0)) listener();
-  }
-}
-
-/** A client of one stream: what it got over all its connections, and where it stands. */
-class Client {
-  readonly got: string[] = [];
-  cursor: string;
-  sink: FakeSink | undefined;
-  private seen = 0;
-
-  constructor(start: string) {
-    this.cursor = start;
-  }
-
-  /** Takes in what the present connection has delivered so far. */
-  collect(): void {
-    const { sink } = this;
-    if (sink === undefined) return;
-    for (const { id, data } of sink.taken.slice(this.seen)) {
-      this.got.push(data);
-      if (id !== undefined) this.cursor = id;
-    }
-    this.seen = sink.taken.length;
-  }
-
-  connect(sink: FakeSink): void {
-    this.collect();
-    this.sink = sink;
-    this.seen = 0;
-  }
-}
 
 type Step =
   | { readonly kind: 'append' | 'respond'; readonly stream: number; readonly size: number }
@@ -126,7 +37,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 interface World {
   readonly buffer: ReplayBuffer;
   readonly streams: StreamLog[];
-  readonly clients: Client[];
+  readonly clients: ResumingClient[];
   /** Everything ever appended, by stream. */
   readonly logs: { readonly data: string; readonly event: StoredEvent }[][];
 }
@@ -138,7 +49,7 @@ function play(steps: readonly Step[], limits: ReplayLimits): World {
     attached: () => undefined,
   });
   const streams = [0, 1, 2].map(() => buffer.open('post'));
-  const clients = streams.map(({ id }) => new Client(ids.print({ stream: id, sequence: 0 })));
+  const clients = streams.map(({ id }) => new ResumingClient(ids.print({ stream: id, sequence: 0 })));
   const logs: World['logs'] = [[], [], []];
   const world = { buffer, streams, clients, logs };
   for (const [number, current] of steps.entries()) {
@@ -168,7 +79,7 @@ function connectAgain({ buffer, clients }: World, index: number): void {
   if (client === undefined) return;
   const place = buffer.find(client.cursor);
   if (place?.kind !== 'found') throw new Error('the place of a live stream was not found');
-  const sink = new FakeSink();
+  const sink = new PacedSink();
   client.connect(sink);
   place.stream.attach(sink, place.after, false);
 }

@@ -1,5 +1,6 @@
 import type { UpstreamContext } from '../../adapter.js';
 import { statedReason } from '../stated-reason.js';
+import { callTimeouts } from '../../../src/config/call-timeouts.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import { CallBudget } from '../../../src/exchange/call-budget.js';
 import type { Exchange } from '../../../src/exchange/exchange.js';
@@ -76,7 +77,7 @@ export class LegacyCall implements SessionCall {
     private readonly exchange: Exchange,
   ) {
     this.context = session.context;
-    const { callMs, callMaxMs } = this.context.config.timeouts;
+    const { callMs, callMaxMs } = callTimeouts(this.context.config, this.context.upstream);
     this.budget = new CallBudget(callMs, callMaxMs, () => this.expire());
     if (session.conversation === undefined && INTERACTIVE_METHODS.has(exchange.method)) {
       this.interactive = { ask: (question, signal) => this.ask(question, signal) };

@@ -1,4 +1,5 @@
 import type { UpstreamContext } from '../../adapter.js';
+import { callTimeouts } from '../../../src/config/call-timeouts.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import { CallBudget } from '../../../src/exchange/call-budget.js';
 import type { Exchange } from '../../../src/exchange/exchange.js';
@@ -69,7 +70,7 @@ export class ModernCall {
     private readonly revision: string,
   ) {
     this.listens = exchange.method === 'subscriptions/listen';
-    const { callMs, callMaxMs } = context.config.timeouts;
+    const { callMs, callMaxMs } = callTimeouts(context.config, context.upstream);
     // A subscription is meant to stay; its end is the client's or the upstream's business.
     this.budget = this.listens ? undefined : new CallBudget(callMs, callMaxMs, () => this.expire());
   }

@@ -29,6 +29,7 @@ describe('defaults', () => {
           authorization: { mode: 'transparent' },
           headers: {},
           tls: { rejectUnauthorized: true },
+          timeouts: {},
           maxCalls: 4000,
           cache: true,
         },
@@ -327,6 +328,17 @@ describe('rules between keys', () => {
   test('a call may not be allowed to be silent for longer than it may last', () => {
     expect(complaints({ timeouts: { callMs: 7_200_000 } })).toMatch(
       /^timeouts\.callMs: expected at most timeouts\.callMaxMs \(3600000\)/,
+    );
+    const one = (timeouts: object) => complaints({ upstreams: { slow: { url: MCP, timeouts } } });
+    expect(one({ callMs: 7_200_000 })).toMatch(
+      /^upstreams\.slow\.timeouts\.callMs: expected at most the callMaxMs of this upstream \(3600000\)/,
+    );
+    expect(one({ callMaxMs: 1000 })).toMatch(
+      /^upstreams\.slow\.timeouts\.callMaxMs: expected at least timeouts\.callMs \(300000\), got the number 1000/,
+    );
+    const timeouts = { callMs: 7_200_000, callMaxMs: 7_200_000 };
+    expect(parseConfig({ upstreams: { slow: { url: MCP, timeouts } } }).upstreams['slow']?.timeouts).toEqual(
+      timeouts,
     );
   });
 });

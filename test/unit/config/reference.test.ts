@@ -43,6 +43,8 @@ describe('JSON Schema', () => {
       '.$schema',
       '.publicUrl',
       '.upstreams.*.tls.ca',
+      '.upstreams.*.timeouts.callMs',
+      '.upstreams.*.timeouts.callMaxMs',
       '.defaultUpstream',
       '.cluster',
       '.compat.defaultLogLevel',

@@ -266,6 +266,25 @@ export function testPersistentStore(name: string, newPlace: () => Promise<Place>
       expect(resume(again)).toEqual(first);
     });
 
+    test('a question of a call that is over is one event like any other, however often it is recovered', async () => {
+      const { store, place } = await reopened((buffer) => {
+        const stream = buffer.open('post', ['1']);
+        stream.append('"q"', { pinned: true });
+        stream.append('"r"', { request: '1' });
+        stream.settle('1', true);
+        stream.finish();
+      });
+      const recovered = async (from: Store) => {
+        const buffer = bufferOn(from, 's');
+        const [stored] = (await loaded(from, 's')).streams;
+        if (stored === undefined) throw new Error('no stream');
+        return recoverStream(buffer, stored).events.map(({ json, pinned }) => `${json} ${pinned}`);
+      };
+      expect(await recovered(store)).toEqual(['"q" false', '"r" true']);
+      await store.close();
+      expect(await recovered(closing(await place.open()))).toEqual(['"q" false', '"r" true']);
+    });
+
     test('a standalone stream goes on: without an id from where the last connection was', async () => {
       const sink = new RecordingSink();
       const { store, session } = await reopened(async (buffer, before) => {
