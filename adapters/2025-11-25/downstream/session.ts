@@ -4,6 +4,7 @@ import type { DownstreamContext } from '../../adapter.js';
 import { NO_OFFER, type OfferedChanges } from '../offered-changes.js';
 import { hasPriming } from '../revisions.js';
 import type { Principal } from '../../../src/auth/principal.js';
+import { now } from '../../../src/clock/clock.js';
 import type {
   Caller,
   ClientDescription,
@@ -98,11 +99,12 @@ export class LegacySession implements Conversation {
     this.key = String(lastKey);
     const { store } = origin.context;
     const { restored } = origin;
-    const now = Date.now();
+    const created = now();
     this.id = restored?.id ?? `${origin.context.instance}.${randomBytes(24).toString('base64url')}`;
     this.storeKey = store.persistent ? sessionKey(this.id) : '';
-    this.createdAt = restored?.session.record.createdAt ?? now;
-    this.lastSeen = restored?.session.lastSeen ?? now;
+    // Another process may have counted by another clock: nothing is younger than now.
+    this.createdAt = Math.min(restored?.session.record.createdAt ?? created, created);
+    this.lastSeen = Math.min(restored?.session.lastSeen ?? created, created);
     this.client = origin.client;
     this.authorization = origin.authorization;
     this.remoteAddress = origin.remoteAddress;
@@ -114,7 +116,7 @@ export class LegacySession implements Conversation {
       {
         // A stream that was open for hours must not leave a session that is idle at once: its client may be coming back.
         detached: (stream) => {
-          this.touch(Date.now());
+          this.touch(now());
           detached(stream);
         },
         attached,
@@ -208,16 +210,16 @@ export class LegacySession implements Conversation {
   seen(request: HttpRequest): void {
     this.remoteAddress = request.remoteAddress;
     this.authorization = request.headers['authorization'] ?? this.authorization;
-    this.touch(Date.now());
+    this.touch(now());
   }
 
-  /** Something keeps the session from being idle. @param now milliseconds since the epoch */
-  touch(now: number): void {
-    this.lastSeen = now;
+  /** Something keeps the session from being idle. @param at milliseconds since the epoch */
+  touch(at: number): void {
+    this.lastSeen = at;
     const { store } = this.origin.context;
-    if (!store.persistent || !this.stored || now - this.seenStored < SEEN_MS) return;
-    this.seenStored = now;
-    store.write({ kind: 'seen', session: this.storeKey, at: now });
+    if (!store.persistent || !this.stored || at - this.seenStored < SEEN_MS) return;
+    this.seenStored = at;
+    store.write({ kind: 'seen', session: this.storeKey, at });
   }
 
   get caller(): Caller {
@@ -258,7 +260,7 @@ export class LegacySession implements Conversation {
     const same = this.running.get(key);
     same?.delete(request);
     if (same?.size === 0) this.running.delete(key);
-    this.lastSeen = Date.now();
+    this.lastSeen = now();
   }
 
   /** Unknown ids are ignored, as the specification asks. */
