@@ -75,6 +75,28 @@ export function readFilter(message: Message): ChangeFilter {
   return { lists: new Set(lists), uris: new Set(uris) };
 }
 
+/**
+ * What is wrong with the filter of a listen request; undefined when nothing is. Members nobody knows are no mistake.
+ * @see /specification/2026-07-28/schema#subscriptionfilter
+ */
+export function filterProblem(message: Message): string | undefined {
+  const { text } = message;
+  const member = memberOf(message.params?.object, 'notifications');
+  if (member === undefined || kindOf(text, member) !== 'object') return '"notifications" must be an object';
+  const filter = scanInnerObject(text, member.start);
+  for (const key of Object.values(FILTER_MEMBERS)) {
+    const flag = memberOf(filter, key);
+    if (flag !== undefined && kindOf(text, flag) !== 'boolean')
+      return `"notifications.${key}" must be a boolean`;
+  }
+  const uris = memberOf(filter, 'resourceSubscriptions');
+  if (uris === undefined) return undefined;
+  const strings =
+    kindOf(text, uris) === 'array' &&
+    scanInnerArray(text, uris.start).every((span) => kindOf(text, span) === 'string');
+  return strings ? undefined : '"notifications.resourceSubscriptions" must be an array of strings';
+}
+
 /** Prints a filter as the `notifications` member has it. */
 export function printFilter(filter: ChangeFilter): string {
   const members: Record<string, unknown> = {};

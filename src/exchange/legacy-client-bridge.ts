@@ -93,7 +93,12 @@ export class LegacyClientBridge implements Bridge {
             return called.outcome;
           }
         : (round: Exchange) => upstream.run(round);
-    const outcome = await runWithQuestions(translated, run, this.limits);
+    const outcome = await runWithQuestions(
+      translated,
+      run,
+      this.limits,
+      this.features(exchange.client.revision),
+    );
     return this.translate(outcome, translated, traits);
   }
 

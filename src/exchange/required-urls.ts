@@ -40,6 +40,7 @@ export async function runWithRequiredUrls(
   const news = new CompletionNews(upstream, introductionOf(exchange));
   try {
     for (let round = 0; isRequired(outcome); round++) {
+      news.expect(elicitationIds(outcome));
       const required = urlQuestions(outcome);
       const missing = firstMissing(exchange, required);
       if (missing !== undefined) return undeclared(missing);
@@ -68,6 +69,7 @@ async function repeat(
   for (;;) {
     const outcome = await upstream.run(exchange);
     if (!isRequired(outcome)) return outcome;
+    news.expect(elicitationIds(outcome));
     const left = until - now();
     // Another URL needs another consent.
     if (left <= 0 || urlQuestions(outcome).some((question) => !consented.has(urlOf(question))))
@@ -91,6 +93,12 @@ function urlQuestions(outcome: FailedOutcome): Question[] {
     method: 'elicitation/create',
     params: withoutElicitationId(params).params,
   }));
+}
+
+function elicitationIds(outcome: FailedOutcome): string[] {
+  return requiredElicitations(outcome.data).flatMap(
+    (params) => withoutElicitationId(params).elicitationId ?? [],
+  );
 }
 
 function urlOf({ method, params }: Question): string | undefined {

@@ -1,6 +1,6 @@
 import { connectLegacyClient } from '../peers/legacy-client.js';
 import { connectModernClient } from '../peers/modern-client.js';
-import type { QuestionHandlers, SeenNotification } from '../peers/question-handlers.js';
+import type { ClientHandlers, SeenNotification } from '../peers/question-handlers.js';
 import type { Era } from '../peers/wire-client.js';
 
 /** How a call reports and ends. */
@@ -12,6 +12,8 @@ export interface CallOptions {
 /** The SDK client of either era, with one face: what both can do, under one name. */
 export interface SdkClient {
   readonly era: Era;
+  /** The SDK's own client, for what only one of the two can do. */
+  readonly client: any;
   readonly notifications: SeenNotification[];
   readonly serverInfo: any;
   readonly instructions: string | undefined;
@@ -31,7 +33,7 @@ export interface SdkClient {
 export async function connectSdkClient(
   era: Era,
   url: string,
-  handlers: QuestionHandlers & { headers?: Record<string, string> } = {},
+  handlers: ClientHandlers & { headers?: Record<string, string> } = {},
 ): Promise<SdkClient> {
   const { client, notifications, close } =
     era === 'legacy' ? await connectLegacyClient(url, handlers) : await connectModernClient(url, handlers);
@@ -40,6 +42,7 @@ export async function connectSdkClient(
   const page = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor });
   return {
     era,
+    client: any,
     notifications,
     serverInfo: any.getServerVersion(),
     instructions: any.getInstructions(),

@@ -61,7 +61,7 @@ async def main() -> None:
                 if result.capabilities.logging is not None:
                     await session.set_logging_level("info")
             call = types.CallToolRequest(
-                params=types.CallToolRequestParams(name="steps", arguments={"count": 50, "pause_ms": 40}),
+                params=types.CallToolRequestParams(name="probe_steps", arguments={"count": 50, "pauseMs": 40}),
             )
             metadata = ClientMessageMetadata(
                 resumption_token=kept["event"] if resuming else None,

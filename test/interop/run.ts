@@ -1,112 +1,64 @@
 /**
- * The Python SDK's client, killed in mid-task and restarted without `initialize`, through the gateway: it hears every
- * message once, and the result. `npm run interop`; not among the default tests, because it needs Python and a network.
+ * Real peers of other makes through the gateway: the Python SDK of both major versions, as client and as server, beside
+ * the TypeScript ones. `npm run interop`; not among the default tests, because it needs Python and a network.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { startGateway } from '../peers/gateway.js';
+import { CLIENTS, type ClientKind } from './client.js';
+import { type Failures, tryClients } from './cell.js';
+import { EXPECTATIONS } from './expectation.js';
+import { makeEnvironments } from './python.js';
+import { resume } from './resumption.js';
 import {
-  modernScript,
-  openStream,
-  resultText,
-  scriptedTool,
-  startScriptedServer,
-} from '../peers/scripted-server.js';
+  PYTHON_1,
+  PYTHON_1_WITH_STORE,
+  PYTHON_2,
+  type ServerKind,
+  TYPESCRIPT_1,
+  TYPESCRIPT_2,
+} from './server.js';
 
-const here = dirname(fileURLToPath(import.meta.url));
-const python = join(here, '.venv', 'bin', 'python');
-const STEPS = 50;
-const EXPECTED = [...Array.from({ length: STEPS }, (_, i) => `step ${i + 1}`), `result: ${STEPS} steps done`];
+const SERVERS = [PYTHON_1, PYTHON_2, TYPESCRIPT_1, TYPESCRIPT_2];
+const RESUMED = [PYTHON_1, PYTHON_1_WITH_STORE, PYTHON_2, TYPESCRIPT_1, TYPESCRIPT_2];
 
-interface Upstream {
-  readonly url: string;
-  close(): unknown;
-}
+let failed = 0;
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** FastMCP without an event store: it cannot resume anything itself. */
-async function startPython(): Promise<Upstream> {
-  const port = await freePort();
-  const child = spawn(python, [join(here, 'legacy_server.py'), String(port)], { stdio: 'inherit' });
-  const url = `http://127.0.0.1:${port}/mcp`;
-  for (let i = 0; ; i++) {
-    const answered = await fetch(url).then(
-      () => true,
-      () => false,
-    );
-    if (answered) break;
-    if (i > 100) throw new Error('the Python server did not start');
-    await pause(100);
-  }
-  return { url, close: () => child.kill('SIGKILL') };
-}
-
-async function startModern(): Promise<Upstream> {
-  return startScriptedServer(
-    modernScript(
-      async (request, res) => {
-        const stream = openStream(res);
-        for (let step = 1; step <= STEPS; step++) {
-          const params = { level: 'info', data: `step ${step}` };
-          stream.send({ jsonrpc: '2.0', method: 'notifications/message', params });
-          await pause(40);
-        }
-        const content = [{ type: 'text', text: `${STEPS} steps done` }];
-        stream.send(resultText(request, { resultType: 'complete', content }));
-        stream.end();
-      },
-      { tools: [scriptedTool('steps')], capabilities: { tools: {}, logging: {} } },
-    ),
-  );
-}
-
-/** Runs the client; resolves with its exit code. */
-async function runClient(url: string, directory: string, dieAfter: number): Promise<number> {
-  const args = [url, join(directory, 'token'), join(directory, 'log'), String(dieAfter)];
-  const child = spawn(python, [join(here, 'resumable_client.py'), ...args], {
-    stdio: ['ignore', 'inherit', 'inherit'],
+function printTable(server: ServerKind, results: Map<ClientKind, Failures>): void {
+  const features = Object.keys(EXPECTATIONS);
+  const width = Math.max(server.name.length, ...features.map(({ length }) => length));
+  const rows = features.map((feature) => {
+    const marks = CLIENTS.map((client) => {
+      const mark = results.get(client)?.has(feature) === false ? 'yes' : 'NO';
+      return mark.padEnd(client.name.length);
+    });
+    return [feature.padEnd(width), ...marks].join('  ');
   });
-  const timer = setTimeout(() => child.kill('SIGKILL'), 60_000);
-  const [code] = (await once(child, 'exit')) as [number | null];
-  clearTimeout(timer);
-  return code ?? -1;
-}
-
-async function interrupted(name: string, start: () => Promise<Upstream>): Promise<boolean> {
-  const upstream = await start();
-  const gateway = await startGateway(upstream.url);
-  const directory = mkdtempSync(join(tmpdir(), 'gangway-interop-'));
-  try {
-    const codes: number[] = [];
-    // Killed during the call, killed twice more during the resume, and then left alone.
-    for (const dieAfter of [12, 5, 7, 0]) codes.push(await runClient(gateway.url, directory, dieAfter));
-    const lines = readFileSync(join(directory, 'log'), 'utf8').trim().split('\n');
-    const right = lines.join('\n') === EXPECTED.join('\n') && codes.join() === '9,9,9,0';
-    console.log(`${name}: ${right ? 'every message once, and the result' : 'WRONG'}`);
-    if (!right) console.log(JSON.stringify({ codes, lines }, undefined, 2));
-    return right;
-  } finally {
-    rmSync(directory, { recursive: true });
-    await gateway.close();
-    await upstream.close();
+  console.log(
+    [[server.name.padEnd(width), ...CLIENTS.map(({ name }) => name)].join('  '), ...rows].join('\n'),
+  );
+  for (const [client, failures] of results) {
+    for (const [feature, reason] of failures) {
+      failed++;
+      console.log(`  ${client.name}, ${feature}: ${reason}`);
+    }
   }
+  console.log();
 }
 
-execFileSync(join(here, 'setup.sh'), { stdio: 'inherit' });
-let right = await interrupted('legacy Python server without event store', startPython);
-right = (await interrupted('modern upstream', startModern)) && right;
-process.exit(right ? 0 : 1);
+/** Works through the list, two at a time: each has processes to wait for. */
+async function inPairs<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all([worker(), worker()]);
+}
+
+if (!makeEnvironments()) process.exit(1);
+await inPairs(SERVERS, async (server) => printTable(server, await tryClients(server)));
+console.log('The resumable Python client, killed three times');
+await inPairs(RESUMED, async (server) => {
+  const wrong = await resume(server);
+  if (wrong !== undefined) failed++;
+  console.log(`  ${server.name}: ${wrong ?? 'every message once, and the result, of one run'}`);
+});
+console.log(failed === 0 ? '\nEverything as it has to be.' : `\n${failed} failed.`);
+process.exit(failed === 0 ? 0 : 1);

@@ -13,9 +13,9 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import type { ClientCapabilities } from '@modelcontextprotocol/sdk/types.js';
-import type { QuestionHandlers, SeenNotification } from './question-handlers.js';
+import type { ClientHandlers, SeenNotification } from './question-handlers.js';
 
-export interface LegacyClientOptions extends QuestionHandlers {
+export interface LegacyClientOptions extends ClientHandlers {
   readonly name?: string;
   /** Declared at `initialize`; derived from the handlers given when absent. */
   readonly capabilities?: ClientCapabilities;
@@ -65,7 +65,9 @@ export async function connectLegacyClient(
   const notifications: SeenNotification[] = [];
   for (const schema of COLLECTED) {
     client.setNotificationHandler(schema as any, (notification: any) => {
-      notifications.push({ method: notification.method, params: notification.params });
+      const seen = { method: notification.method, params: notification.params };
+      notifications.push(seen);
+      options.onNotification?.(seen);
     });
   }
   const transport = new StreamableHTTPClientTransport(new URL(url), {

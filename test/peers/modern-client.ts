@@ -1,8 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { ClientCapabilities, StreamableHTTPClientTransportOptions } from '@modelcontextprotocol/client';
-import type { QuestionHandlers, SeenNotification } from './question-handlers.js';
+import type { ClientHandlers, SeenNotification } from './question-handlers.js';
 
-export interface ModernClientOptions extends QuestionHandlers {
+export interface ModernClientOptions extends ClientHandlers {
   readonly name?: string;
   /** `pin`, the default, speaks 2026-07-28 or fails; `auto` probes and falls back to `initialize`. */
   readonly mode?: 'pin' | 'auto';
@@ -58,7 +58,9 @@ export async function connectModernClient(
   const notifications: SeenNotification[] = [];
   for (const method of COLLECTED) {
     client.setNotificationHandler(method, (notification: any) => {
-      notifications.push({ method: notification.method, params: notification.params });
+      const seen = { method: notification.method, params: notification.params };
+      notifications.push(seen);
+      options.onNotification?.(seen);
     });
   }
   const transport = new StreamableHTTPClientTransport(new URL(url), {

@@ -10,6 +10,12 @@ export interface QuestionHandlers {
   readonly onRoots?: () => JsonObject | Promise<JsonObject>;
 }
 
+/** What a test client does by itself: answer questions, and say what it hears. */
+export interface ClientHandlers extends QuestionHandlers {
+  /** Called for each log message, change and elicitation completion, behind its entry in `notifications`. */
+  readonly onNotification?: (notification: SeenNotification) => void;
+}
+
 /** A notification as a client's handler received it. */
 export interface SeenNotification {
   readonly method: string;

@@ -287,6 +287,11 @@ export class LegacyEndpoint implements DownstreamHalf {
       post.respond(id, printResult(id, '{}'), 200);
       return;
     }
+    if (method === 'initialize') {
+      // Not by itself, or it would have opened a session: the specification has it out of batches.
+      post.respond(id, printError(id, INVALID_REQUEST, 'initialize cannot be part of a batch'), 400);
+      return;
+    }
     if (FOREIGN_METHODS.has(method)) {
       post.respond(id, printError(id, METHOD_NOT_FOUND, `Method not found: ${method}`), 200);
       return;
@@ -334,7 +339,7 @@ export class LegacyEndpoint implements DownstreamHalf {
   private notification(request: HttpRequest, message: Message, relay: Relay, session: LegacySession): void {
     if (message.method === 'notifications/cancelled') {
       const id = memberOf(message.params?.object, 'requestId');
-      if (id !== undefined) session.cancel(valueText(message.text, id));
+      if (id !== undefined) session.cancel(valueText(message.text, id), paramString(message, 'reason'));
       return;
     }
     // A notification is answered 202 whatever becomes of it; its fate upstream is for the log.

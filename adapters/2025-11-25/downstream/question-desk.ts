@@ -3,6 +3,7 @@ import type { Answer, Question } from '../../../src/exchange/question.js';
 import { valueText } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, idKey } from '../../../src/jsonrpc/message.js';
 import { printNotification, printRequest } from '../../../src/jsonrpc/print.js';
+import { statedReason } from '../stated-reason.js';
 import type { StreamLog } from '../../../src/replay/stream-log.js';
 
 interface OpenQuestion {
@@ -62,7 +63,7 @@ export class QuestionDesk {
         stream.append(printNotification('notifications/cancelled', params));
       };
       const withdraw = () => {
-        tell('the server withdrew the request');
+        tell(statedReason(signal) ?? 'the server withdrew the request');
         fail(withdrawnError());
       };
       const timer = setTimeout(() => {

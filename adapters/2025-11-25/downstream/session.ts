@@ -35,8 +35,8 @@ export function sessionOwner(id: string): string | undefined {
 
 /** A running request of the session, as far as the session can act on it. */
 export interface RunningRequest {
-  /** The client cancelled it. */
-  cancel(): void;
+  /** The client cancelled it. @param reason what it said why */
+  cancel(reason?: string): void;
 }
 
 /** What a session is made from. */
@@ -264,8 +264,8 @@ export class LegacySession implements Conversation {
   }
 
   /** Unknown ids are ignored, as the specification asks. */
-  cancel(id: RawId): void {
-    for (const request of this.running.get(idKey(id)) ?? []) request.cancel();
+  cancel(id: RawId, reason?: string): void {
+    for (const request of this.running.get(idKey(id)) ?? []) request.cancel(reason);
   }
 
   notify(message: Message): void {

@@ -2,7 +2,7 @@ import { GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Question } from '../../../src/exchange/question.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
-import { type Message, idKey } from '../../../src/jsonrpc/message.js';
+import { type Message, idKey, paramString } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
 import { QUESTION_METHODS, missingCapability } from '../../../src/translation/question.js';
 import { SeenEvents } from '../../../src/sse/seen-events.js';
@@ -10,6 +10,7 @@ import { Backoff } from '../../../src/upstreams/backoff.js';
 import { type ReadingRequest, readResponse } from '../../../src/upstreams/response-reader.js';
 import { readMessages } from './incoming.js';
 import type { InteractiveCalls } from './interactive-calls.js';
+import { printAnswer } from './question-answer.js';
 import type { UpstreamSession } from './session.js';
 
 /** How long opening the stream may take before it counts as not offered, in milliseconds. */
@@ -162,7 +163,8 @@ export class ServerStream {
     if (message.kind !== 'notification') return;
     if (message.method === 'notifications/cancelled') {
       const requestId = memberOf(message.params?.object, 'requestId');
-      if (requestId !== undefined) this.questions.get(idKey(valueText(message.text, requestId)))?.abort();
+      if (requestId !== undefined)
+        this.questions.get(idKey(valueText(message.text, requestId)))?.abort(paramString(message, 'reason'));
       return;
     }
     if (conversation === undefined) this.session.change(message);
@@ -198,11 +200,7 @@ export class ServerStream {
       const params = message.params === undefined ? undefined : valueText(message.text, message.params);
       const question = { key, method, ...(params !== undefined && { params }) };
       const client = conversation ?? this.interactiveCalls(question);
-      const given = await client.ask(question, abort.signal);
-      answer =
-        given.kind === 'result'
-          ? printResult(id, given.result)
-          : `{"jsonrpc":"2.0","id":${id},"error":${given.error}}`;
+      answer = printAnswer(id, question, await client.ask(question, abort.signal), this.session);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       answer = printError(id, error.code, error.message, error.data);

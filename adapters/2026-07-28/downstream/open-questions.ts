@@ -1,7 +1,7 @@
 import { now } from '../../../src/clock/clock.js';
 import type { GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
-import { answerProblem } from '../../../src/translation/question.js';
+import { answerProblem, missingCapability } from '../../../src/translation/question.js';
 
 interface OpenQuestion {
   readonly question: Question;
@@ -65,6 +65,19 @@ export class OpenQuestions {
       const answer = answers.get(key);
       const problem = answer === undefined ? undefined : answerProblem(question.method, answer);
       if (problem !== undefined) return `inputResponses[${JSON.stringify(key)}] ${problem}`;
+    }
+    return undefined;
+  }
+
+  /**
+   * The capability, as JSON text, that a client lacks to be asked again what these answers leave open; undefined when
+   * it lacks none.
+   */
+  missingToAskAgain(capabilities: string, answers: ReadonlyMap<string, string>): string | undefined {
+    for (const [key, { question }] of this.open) {
+      if (answers.has(key)) continue;
+      const missing = missingCapability(capabilities, question.method, question.params);
+      if (missing !== undefined) return missing;
     }
     return undefined;
   }

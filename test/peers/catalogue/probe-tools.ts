@@ -81,6 +81,22 @@ export const probeTools: FixtureTool[] = [
     },
   },
   {
+    definition: toolDefinition(
+      'probe_steps',
+      'Logs count steps, pauseMs apart',
+      { count: { type: 'integer' }, pauseMs: { type: 'integer' } },
+      ['count', 'pauseMs'],
+    ),
+    run: async (args, ctx) => {
+      const count = Number(args['count']);
+      for (let step = 1; step <= count && !ctx.signal.aborted; step++) {
+        await ctx.log('info', `step ${step}`);
+        await pause(Number(args['pauseMs']), ctx.signal);
+      }
+      return textResult(`${count} steps done`);
+    },
+  },
+  {
     definition: toolDefinition('probe_log', 'Logs one line at each of the eight levels', LABEL),
     run: async (args, ctx) => {
       for (const level of LOG_LEVELS)
