@@ -1,3 +1,4 @@
+import { now } from '../clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
 import { Draft } from '../jsonrpc/draft.js';
 import type { Message } from '../jsonrpc/message.js';
@@ -199,7 +200,7 @@ export class SharedListen {
     const old = this.watch;
     this.watch = watch;
     this.covered = wanted;
-    this.openedAt = Date.now();
+    this.openedAt = now();
     old?.close();
     const { missed } = this;
     this.missed = undefined;
@@ -214,7 +215,7 @@ export class SharedListen {
   private onLost(watch: Watch): void {
     this.watch = undefined;
     this.missed = watch.honoured;
-    if (Date.now() - this.openedAt > STABLE_MS) this.backoff.reset();
+    if (now() - this.openedAt > STABLE_MS) this.backoff.reset();
     this.reopenLater();
   }
 

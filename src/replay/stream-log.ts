@@ -1,3 +1,4 @@
+import { now } from '../clock/clock.js';
 import type { EventSink } from '../http/port.js';
 import { encodeEvent, encodePriming, encodeRetry } from '../sse/event-encoder.js';
 import type { ReplayBuffer } from './replay-buffer.js';
@@ -36,7 +37,9 @@ export class StreamLog {
   private sink: EventSink | undefined;
   /** The connection is full: events wait in the log until it has drained. */
   private full = false;
-  /** Bytes of the live events that wait since then. */
+  /** The present connection has had everything there was at some time; before, it is still catching up. */
+  private live = false;
+  /** Bytes of the events that came while a live connection was full. */
   private behind = 0;
   private pollTimer: NodeJS.Timeout | undefined;
   /** Events on their way to the store; they enter the log when it has them. */
@@ -122,7 +125,7 @@ export class StreamLog {
     const event: StoredEvent = {
       sequence: this.next++,
       json,
-      at: Date.now(),
+      at: now(),
       pinned: keep.pinned ?? request !== undefined,
       ...(request !== undefined && { request }),
     };
@@ -142,7 +145,7 @@ export class StreamLog {
 
   /** No more events will come: the connection is ended behind the last one. */
   finish(): void {
-    const at = Date.now();
+    const at = now();
     const finished = () => {
       this.endedAt = at;
       clearTimeout(this.pollTimer);
@@ -227,15 +230,17 @@ export class StreamLog {
   private enter(event: StoredEvent): void {
     // Written before it is stored: an event beyond the log's bounds still reaches whoever is there.
     if (!this.full) this.write(event);
-    else this.behind += event.json.length;
+    else if (this.live) this.behind += event.json.length;
     this.buffer.keep(this, event);
-    // Whoever reads too slowly is cut off: the log has what was not read, and the client resumes.
+    // Who was live and reads too slowly is cut off: the log has what was not read, and the client resumes. From there on it
+    // is fed out of the log at its own pace, since being cut off again would bring it no further; the log is bounded.
     if (this.behind > this.buffer.limits.streamBufferBytes) this.sink?.destroy();
   }
 
   private detach(): void {
     this.sink = undefined;
     this.full = false;
+    this.live = false;
     this.behind = 0;
     this.primingDue = false;
   }
@@ -265,6 +270,7 @@ export class StreamLog {
       this.write(event);
     }
     this.writeEvictedUntil(this.next);
+    if (!this.full && this.sink !== undefined) this.live = true;
     this.endBehindLast();
   }
 

@@ -2,6 +2,7 @@ import type { DownstreamContext, DownstreamHalf, Incoming } from '../../adapter.
 import { offeredChanges } from '../offered-changes.js';
 import { LATEST_LEGACY, hasBatches, isLegacyRevision } from '../revisions.js';
 import { principalOfRequest } from '../../../src/auth/principal.js';
+import { now } from '../../../src/clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Activity } from '../../../src/exchange/activity.js';
 import type { ClientDescription, Era, Relay } from '../../../src/exchange/exchange.js';
@@ -204,7 +205,7 @@ export class LegacyEndpoint implements DownstreamHalf {
       relay.attach(session.introduction(request));
       return;
     }
-    session.buffer.expire(Date.now());
+    session.buffer.expire(now());
     const place = session.buffer.find(lastEventId);
     if (place === undefined) {
       throw new GatewayError(

@@ -1,5 +1,6 @@
 import type { DownstreamContext } from '../../adapter.js';
 import { type Principal, ownerOf } from '../../../src/auth/principal.js';
+import { now } from '../../../src/clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { ClientDescription } from '../../../src/exchange/exchange.js';
 import { EventIds } from '../../../src/replay/event-id.js';
@@ -124,7 +125,7 @@ export class SessionTable implements SessionHome {
   find(id: string | undefined, principal: Principal): LegacySession | undefined {
     const session = id === undefined ? undefined : this.sessions.get(id);
     if (session?.principal.key !== principal.key) return undefined;
-    this.endIfOver(session, Date.now());
+    this.endIfOver(session, now());
     return session.over ? undefined : session;
   }
 
@@ -209,31 +210,31 @@ export class SessionTable implements SessionHome {
     }
   }
 
-  private endIfOver(session: LegacySession, now: number): void {
+  private endIfOver(session: LegacySession, at: number): void {
     const { idleMs, maxAgeMs } = this.context.config.sessions;
-    if (now - session.createdAt > maxAgeMs) session.end('the session reached its maximum age');
-    else if (!session.busy && now - session.lastSeen > idleMs) session.end('the session was idle too long');
+    if (at - session.createdAt > maxAgeMs) session.end('the session reached its maximum age');
+    else if (!session.busy && at - session.lastSeen > idleMs) session.end('the session was idle too long');
   }
 
   /** Sessions that nobody came back to since an earlier run end too. */
-  private sweepStore(now: number): void {
+  private sweepStore(at: number): void {
     const { store, config } = this.context;
-    if (!store.persistent || now - this.storeSwept < STORE_SWEEP_MS) return;
-    this.storeSwept = now;
+    if (!store.persistent || at - this.storeSwept < STORE_SWEEP_MS) return;
+    this.storeSwept = at;
     const { idleMs, maxAgeMs } = config.sessions;
     // What a process holds it ends itself, and it may be behind in telling when a client was last seen.
-    const seenBefore = now - idleMs - STORE_SWEEP_MS;
-    store.write({ kind: 'expire', seenBefore, createdBefore: now - maxAgeMs - STORE_SWEEP_MS });
+    const seenBefore = at - idleMs - STORE_SWEEP_MS;
+    store.write({ kind: 'expire', seenBefore, createdBefore: at - maxAgeMs - STORE_SWEEP_MS });
   }
 
   private sweep(): void {
-    const now = Date.now();
+    const at = now();
     for (const session of [...this.sessions.values()]) {
-      session.buffer.expire(now);
-      if (session.busy) session.touch(now);
-      this.endIfOver(session, now);
+      session.buffer.expire(at);
+      if (session.busy) session.touch(at);
+      this.endIfOver(session, at);
     }
-    this.sweepStore(now);
+    this.sweepStore(at);
     for (const [key, streams] of this.withoutConnection) {
       for (const stream of streams.keys()) if (stream.endedAt !== undefined) streams.delete(stream);
       if (streams.size === 0) this.withoutConnection.delete(key);

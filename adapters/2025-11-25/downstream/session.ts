@@ -3,6 +3,7 @@ import type { DownstreamContext } from '../../adapter.js';
 import { NO_OFFER, type OfferedChanges, offerOf } from '../offered-changes.js';
 import { hasPriming } from '../revisions.js';
 import { type Principal, ownerOf } from '../../../src/auth/principal.js';
+import { now } from '../../../src/clock/clock.js';
 import { Ending } from '../../../src/exchange/ending.js';
 import type {
   Caller,
@@ -113,14 +114,15 @@ export class LegacySession implements Conversation, BufferObserver {
     lastKey++;
     this.key = String(lastKey);
     const { store, instance, config } = home.context;
-    const now = Date.now();
+    const created = now();
     this.id = restored?.id ?? `${instance}.${randomBytes(24).toString('base64url')}`;
     this.storeKey = store.persistent ? sessionKey(this.id) : '';
     this.principal = principal;
     this.upstreamName = upstreamName;
     this.owner = ownerOf(principal, remoteAddress);
-    this.createdAt = restored?.session.record.createdAt ?? now;
-    this.lastSeen = restored?.session.lastSeen ?? now;
+    // Another process may have counted by another clock: nothing is younger than now.
+    this.createdAt = Math.min(restored?.session.record.createdAt ?? created, created);
+    this.lastSeen = Math.min(restored?.session.lastSeen ?? created, created);
     this.client = client;
     this.authorization = authorization;
     this.remoteAddress = remoteAddress;
@@ -134,7 +136,7 @@ export class LegacySession implements Conversation, BufferObserver {
 
   /** A stream that was open for hours must not leave a session that is idle at once: its client may be coming back. */
   detached(stream: StreamLog): void {
-    this.touch(Date.now());
+    this.touch(now());
     this.home.detached(this, stream);
   }
 
@@ -230,16 +232,16 @@ export class LegacySession implements Conversation, BufferObserver {
   seen(request: HttpRequest): void {
     this.remoteAddress = request.remoteAddress;
     this.authorization = request.headers['authorization'] ?? this.authorization;
-    this.touch(Date.now());
+    this.touch(now());
   }
 
-  /** Something keeps the session from being idle. @param now milliseconds since the epoch */
-  touch(now: number): void {
-    this.lastSeen = now;
+  /** Something keeps the session from being idle. @param at milliseconds since the epoch */
+  touch(at: number): void {
+    this.lastSeen = at;
     const { store } = this.home.context;
-    if (!store.persistent || !this.stored || now - this.seenStored < SEEN_MS) return;
-    this.seenStored = now;
-    store.write({ kind: 'seen', session: this.storeKey, at: now });
+    if (!store.persistent || !this.stored || at - this.seenStored < SEEN_MS) return;
+    this.seenStored = at;
+    store.write({ kind: 'seen', session: this.storeKey, at });
   }
 
   get caller(): Caller {
@@ -280,7 +282,7 @@ export class LegacySession implements Conversation, BufferObserver {
     const same = this.running?.get(key);
     same?.delete(request);
     if (same?.size === 0) this.running?.delete(key);
-    this.lastSeen = Date.now();
+    this.lastSeen = now();
   }
 
   /** Unknown ids are ignored, as the specification asks. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { UpstreamContext } from '../../adapter.js';
 import { ownerOf } from '../../../src/auth/principal.js';
+import { now } from '../../../src/clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Caller, Introduction } from '../../../src/exchange/exchange.js';
 import { remembering } from '../../../src/exchange/remembering.js';
@@ -115,7 +116,7 @@ export class SessionPool {
 
   private lend(session: UpstreamSession, fresh: boolean, introduction: Introduction): Lease {
     session.users++;
-    session.lastUsed = Date.now();
+    session.lastUsed = now();
     if (introduction.caller.authorization !== undefined || session.conversation === undefined) {
       session.caller = introduction.caller;
     }
@@ -127,7 +128,7 @@ export class SessionPool {
         if (!lent) return;
         lent = false;
         session.users--;
-        session.lastUsed = Date.now();
+        session.lastUsed = now();
         if (session.key.startsWith('x:') && session.users === 0) void this.drop(session, true);
       },
     };
@@ -202,7 +203,7 @@ export class SessionPool {
   }
 
   private sweep(): void {
-    const before = Date.now() - this.context.config.timeouts.upstreamSessionIdleMs;
+    const before = now() - this.context.config.timeouts.upstreamSessionIdleMs;
     for (const session of [...this.sessions.values()]) {
       if (session.users === 0 && session.conversation === undefined && session.lastUsed < before) {
         void this.drop(session, true);
