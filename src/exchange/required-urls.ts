@@ -1,3 +1,4 @@
+import { now } from '../clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
 import { memberOf, scanInnerObject, stringValue } from '../jsonrpc/json-scan.js';
 import { LEGACY_URL_ELICITATION_REQUIRED, MISSING_CLIENT_CAPABILITY } from '../translation/error.js';
@@ -62,14 +63,14 @@ async function repeat(
   consented: ReadonlySet<string | undefined>,
   news: CompletionNews,
 ): Promise<Outcome> {
-  const until = Date.now() + COMPLETION_MS;
+  const until = now() + COMPLETION_MS;
   const { first, longest } = news.live ? POLL.withNews : POLL.blind;
   const backoff = new Backoff(first, longest);
   for (;;) {
     const outcome = await upstream.run(exchange);
     if (!isRequired(outcome)) return outcome;
     news.expect(elicitationIds(outcome));
-    const left = until - Date.now();
+    const left = until - now();
     // Another URL needs another consent.
     if (left <= 0 || urlQuestions(outcome).some((question) => !consented.has(urlOf(question))))
       return outcome;

@@ -1,3 +1,4 @@
+import { now } from '../../../src/clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
 
@@ -42,13 +43,13 @@ export class InteractiveCalls {
 
   /** @throws GatewayError no single call came up in time, or the question was withdrawn */
   async ask(question: Question, signal: AbortSignal): Promise<Answer> {
-    const until = Date.now() + this.holdMs;
+    const until = now() + this.holdMs;
     for (;;) {
       try {
         const call = await this.single(signal, until);
         const answer = await call.ask(question, signal).catch((error: unknown) => {
           // The call ended before its client answered: another may come up in time.
-          if (signal.aborted || this.calls.has(call) || Date.now() >= until) throw error;
+          if (signal.aborted || this.calls.has(call) || now() >= until) throw error;
         });
         if (answer !== undefined) return answer;
       } catch (error) {
@@ -88,7 +89,7 @@ export class InteractiveCalls {
       };
       const timer = setTimeout(
         () => refuse('the client can be asked during a single call only'),
-        Math.max(0, until - Date.now()),
+        Math.max(0, until - now()),
       );
       timer.unref();
       this.waiting.add(check);

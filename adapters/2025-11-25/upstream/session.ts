@@ -1,6 +1,7 @@
 import { hasVersionHeader, isLegacyRevision } from '../revisions.js';
 import type { UpstreamContext } from '../../adapter.js';
 import { authorizationFor } from '../../../src/auth/upstream-authorization.js';
+import { now } from '../../../src/clock/clock.js';
 import type { Caller, Conversation } from '../../../src/exchange/exchange.js';
 import type { FailedOutcome } from '../../../src/exchange/outcome.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
@@ -36,7 +37,7 @@ export interface SessionCall {
 export class UpstreamSession {
   /** Exchanges running on it; a session in use is never evicted. */
   users = 0;
-  lastUsed = Date.now();
+  lastUsed = now();
   /** The log level last asked of the upstream for clients that state theirs on each request. */
   logLevel: string | undefined;
   ended = false;

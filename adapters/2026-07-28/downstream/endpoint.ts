@@ -42,6 +42,8 @@ const REMOVED_METHODS: ReadonlySet<string> = new Set([
 export class ModernEndpoint implements DownstreamHalf {
   readonly era: Era = 'modern';
   private readonly parking: Parking<ModernExchange>;
+  /** Everything that runs, parked or not. */
+  private readonly running = new Set<ModernExchange>();
   /** Subscriptions, to be ended properly when the gateway goes. */
   private readonly listening = new Set<ModernExchange>();
   private readonly validation: ValidationOptions;
@@ -103,6 +105,7 @@ export class ModernEndpoint implements DownstreamHalf {
   async close(): Promise<void> {
     this.endSubscriptions();
     this.parking.close();
+    for (const exchange of this.running) exchange.shutDown();
     return Promise.resolve();
   }
 
@@ -143,12 +146,15 @@ export class ModernEndpoint implements DownstreamHalf {
 
   /** The exchange outlives the response it began with, so nobody awaits it but itself. */
   private async run(exchange: ModernExchange, relay: Relay): Promise<void> {
+    this.running.add(exchange);
     try {
       const outcome = await relay.run(exchange);
       exchange.finish(exchange.method === 'server/discover' ? this.withServedRevisions(outcome) : outcome);
     } catch (error) {
       this.context.log.error({ err: error, method: exchange.method }, 'an exchange failed unexpectedly');
       exchange.finish(failure(new GatewayError(INTERNAL_ERROR, 'internal error', { status: 500 })));
+    } finally {
+      this.running.delete(exchange);
     }
   }
 

@@ -131,6 +131,13 @@ export class ModernExchange implements Exchange, Parked {
     this.abort.abort();
   }
 
+  /** The gateway is going: the client is told so, and the upstream that nobody waits any more. */
+  shutDown(): void {
+    if (this.outcome !== undefined) return;
+    const text = 'the gateway is shutting down; the request may or may not have run';
+    this.refuse(failure(new GatewayError(GATEWAY_CODE.shuttingDown, text, { status: 503 })));
+  }
+
   /** Whether a request is this one again, at the same upstream. */
   isSame(message: Message, upstreamName: string): boolean {
     this.digest ??= requestDigest(this.message);
