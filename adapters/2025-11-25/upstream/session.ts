@@ -15,6 +15,7 @@ import { errorMessageIn, upstreamError } from '../../../src/upstreams/upstream-e
 import { withTimeout } from '../../../src/upstreams/with-timeout.js';
 import { readMessages } from './incoming.js';
 import { InteractiveCalls } from './interactive-calls.js';
+import { ProgressRoutes } from './progress-routes.js';
 import { ResourceSubscriptions } from './resource-subscriptions.js';
 import { ServerStream } from './server-stream.js';
 
@@ -46,6 +47,7 @@ export class UpstreamSession {
   /** Everything that must not outlive the session. */
   readonly calls = new Set<SessionCall>();
   readonly subscriptions = new ResourceSubscriptions(this);
+  readonly progress = new ProgressRoutes();
   /** Resolves when the session is over, whoever ended it. */
   readonly over: Promise<void>;
   /** The upstream no longer knows the session. Set by whoever keeps it. */
