@@ -42,6 +42,8 @@ export class UpstreamSession {
   /** The log level last asked of the upstream for clients that state theirs on each request. */
   logLevel: string | undefined;
   ended = false;
+  /** Resolves when the upstream has taken the client's `initialized`; undefined while none is on its way. */
+  beginning: Promise<void> | undefined;
   /** Calls in flight during which this session's client may be asked. */
   readonly interactive: InteractiveCalls;
   /** Everything that must not outlive the session. */
@@ -100,6 +102,17 @@ export class UpstreamSession {
    */
   async post(text: string, caller: Caller = this.caller): Promise<ResponseEnd> {
     return send(this.context, 'POST', this.headers(caller), text);
+  }
+
+  /**
+   * The client's `initialized` is on its way: what the client sends after it must not overtake it, because servers refuse
+   * requests before it.
+   * @see /specification/2025-11-25/basic/lifecycle#initialization
+   */
+  begins(posting: Promise<unknown>): void {
+    this.beginning = posting.then(() => {
+      this.beginning = undefined;
+    });
   }
 
   /** Opens the standalone stream, once. Resolves with whether the upstream offers one. */
