@@ -3,8 +3,9 @@ import { closing } from '../peers/closing.js';
 import { startGateway } from '../peers/gateway.js';
 import { startLegacyServer } from '../peers/legacy-server.js';
 import { answer, openStream } from '../peers/scripted-server.js';
+import { KEY, modernText, postModern } from '../peers/wire-client.js';
 import { DrivenServer } from './driven-server.js';
-import { answers, asked, runLeg } from './legs.js';
+import { ALL_CAPABILITIES, answers, asked, runLeg } from './legs.js';
 import { gate } from './rounds.js';
 
 describe('X29, X19 the stream on which a legacy server asks outside its calls', () => {
@@ -85,5 +86,69 @@ describe('X29, X19 the stream on which a legacy server asks outside its calls', 
     (await upstream.call()).finish();
     expect((await leg).message.result.content[0].text).toBe('done');
     expect(upstream.streams).toEqual([]);
+  });
+});
+
+describe('X19 roots that a server wants before any call', () => {
+  const ROOTS = { jsonrpc: '2.0', method: 'roots/list' };
+
+  /** A client has connected, the server wants its roots, and the gateway knows. */
+  async function wanting(config: Record<string, unknown> = {}) {
+    const upstream: DrivenServer = closing(await DrivenServer.start());
+    const gateway = closing(await startGateway(upstream.url, config));
+    const meta = { [KEY.clientCapabilities]: ALL_CAPABILITIES };
+    await (await postModern(gateway.url, modernText('d', 'server/discover', {}, meta))).rpc();
+    upstream.streams[0]?.send({ ...ROOTS, id: 'r' });
+    // The answer to a ping behind it tells that the gateway has read it.
+    upstream.streams[0]?.send({ jsonrpc: '2.0', method: 'ping', id: 'p' });
+    await upstream.answerTo('p');
+    return { upstream, gateway, url: gateway.url };
+  }
+
+  test('X19 are answered before the call is sent that brings the client to be asked', async () => {
+    const { upstream, url } = await wanting();
+    const { state, keys, questions } = asked((await runLeg(url)).message);
+    expect(questions).toEqual([{ method: 'roots/list' }]);
+    expect(upstream.calls).toEqual([]);
+    const last = runLeg(url, { requestState: state, inputResponses: answers(keys, { roots: [] }) });
+    expect(await upstream.answerTo('r')).toMatchObject({ result: { roots: [] } });
+    (await upstream.call()).finish();
+    expect((await last).message.result.content[0].text).toBe('done');
+    const order = upstream.server.requests.map(({ method, message }) => method ?? message?.id);
+    expect(order.indexOf('r')).toBeLessThan(order.indexOf('tools/call'));
+  });
+
+  test('X19 keep no other call waiting for long', async () => {
+    const { upstream, url } = await wanting();
+    asked((await runLeg(url)).message);
+    const other = runLeg(url, { name: 'other' });
+    const call = await upstream.call();
+    expect(call.request.message.params.name).toBe('other');
+    call.finish();
+    expect((await other).message.result.content[0].text).toBe('done');
+  });
+
+  test('X19 a client that leaves instead of answering: its call was never sent, the next one is asked', async () => {
+    const { upstream, gateway, url } = await wanting({ timeouts: { parkMs: 200 } });
+    asked((await runLeg(url)).message);
+    await expect.poll(() => gateway.activity().parked).toBe(0);
+    const { state, keys } = asked((await runLeg(url, { name: 'next' })).message);
+    const inputResponses = answers(keys, { roots: [] });
+    const last = runLeg(url, { name: 'next', requestState: state, inputResponses });
+    expect(await upstream.answerTo('r')).toMatchObject({ result: { roots: [] } });
+    (await upstream.call()).finish();
+    expect((await last).message.result.content[0].text).toBe('done');
+    expect(upstream.calls.map(({ request }) => request.message.params.name)).toEqual(['next']);
+    expect(upstream.server.cancelled).toEqual([]);
+  });
+
+  test('X19 a server that does not ask again holds the call up for a moment only', async () => {
+    const { upstream, url } = await wanting({ timeouts: { questionMs: 200 } });
+    // Nobody came to be asked.
+    expect(await upstream.answerTo('r')).toMatchObject({ error: { code: -31010 } });
+    const leg = runLeg(url);
+    await upstream.notifications('notifications/roots/list_changed');
+    (await upstream.call()).finish();
+    expect((await leg).message.result.content[0].text).toBe('done');
   });
 });
