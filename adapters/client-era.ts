@@ -1,11 +1,12 @@
 import type { Incoming } from './adapter.js';
-import { isLegacyRevision } from './2025-11-25/revisions.js';
-import { isModernRevision } from './2026-07-28/revisions.js';
+import { LEGACY_REVISIONS, isLegacyRevision } from './2025-11-25/revisions.js';
+import { MODERN_REVISIONS, isModernRevision } from './2026-07-28/revisions.js';
 import { GATEWAY_CODE, GatewayError } from '../src/errors/gateway-error.js';
 import type { Era } from '../src/exchange/exchange.js';
 import type { HttpRequest } from '../src/http/port.js';
 import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND } from '../src/jsonrpc/error-code.js';
 import { memberOf } from '../src/jsonrpc/json-scan.js';
+import { UNSUPPORTED_PROTOCOL_VERSION } from '../src/translation/error.js';
 import { RESERVED_META, reservedMeta, reservedMetaString } from '../src/translation/reserved-meta.js';
 
 /**
@@ -48,8 +49,12 @@ export function clientEra(request: HttpRequest, incoming: Incoming, knowsSession
     );
   }
   if (version !== undefined && !isLegacyRevision(version)) {
-    throw new GatewayError(INVALID_REQUEST, 'unsupported MCP-Protocol-Version, and no _meta names another', {
+    throw new GatewayError(UNSUPPORTED_PROTOCOL_VERSION, 'Unsupported protocol version', {
       status: 400,
+      data: JSON.stringify({
+        supported: [...MODERN_REVISIONS, ...LEGACY_REVISIONS],
+        requested: version.slice(0, 100),
+      }),
     });
   }
   throw new GatewayError(

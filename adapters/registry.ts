@@ -19,7 +19,13 @@ import type { Era, Relay, UpstreamHalf } from '../src/exchange/exchange.js';
 import type { HttpReply, HttpRequest } from '../src/http/port.js';
 import { INVALID_REQUEST } from '../src/jsonrpc/error-code.js';
 import { JsonScanError, firstToken, scanArrayText } from '../src/jsonrpc/json-scan.js';
-import { InvalidMessageError, type RawId, paramString, parseMessage } from '../src/jsonrpc/message.js';
+import {
+  InvalidMessageError,
+  type Message,
+  type RawId,
+  paramString,
+  parseMessage,
+} from '../src/jsonrpc/message.js';
 import { printError } from '../src/jsonrpc/print.js';
 
 export { LATEST_LEGACY, LATEST_MODERN, legacyFeatures };
@@ -49,11 +55,11 @@ export class Endpoint {
 
   /** Serves one request towards one upstream. Answers every error itself. */
   async serve(request: HttpRequest, reply: HttpReply, relay: Relay): Promise<void> {
-    let id: RawId | undefined;
+    // What stands for an id that could not be read.
+    let id: RawId | undefined = unreadId(request);
     try {
       const incoming = this.read(request);
-      if (!incoming.batch)
-        id = incoming.messages[0]?.kind === 'request' ? incoming.messages[0].id : undefined;
+      if (!incoming.batch && incoming.messages[0] !== undefined) id = idOf(incoming.messages[0]);
       if (await this.elsewhere(request, incoming, reply, relay)) return;
       const lookingUp = this.legacy.lookUp(request);
       const holder = lookingUp === undefined ? undefined : await lookingUp;
@@ -67,11 +73,9 @@ export class Endpoint {
     } catch (error) {
       const refusal = toGatewayError(error);
       if (reply.started) throw error;
-      const failedId = error instanceof InvalidMessageError ? error.id : id;
+      const failedId = error instanceof InvalidMessageError ? (error.id ?? id) : id;
       const { code, message, data, status, headers } = refusal;
-      // `id: null` is what JSON-RPC asks for, and what the modern era forbids.
-      const modern = isModernRevision(request.headers['mcp-protocol-version']);
-      reply.json(status, printError(failedId ?? (modern ? undefined : 'null'), code, message, data), headers);
+      reply.json(status, printError(failedId, code, message, data), headers);
     }
   }
 
@@ -144,6 +148,16 @@ function ownerOf(request: HttpRequest, incoming: Incoming): string | undefined {
   if (owner !== undefined) return owner;
   const state = message?.kind === 'request' ? paramString(message, 'requestState') : undefined;
   return state === undefined ? undefined : handleOwner(state);
+}
+
+/** `id: null` is what JSON-RPC asks for when no id could be read, and what the modern era forbids. */
+function unreadId(request: HttpRequest): RawId | undefined {
+  return isModernRevision(request.headers['mcp-protocol-version']) ? undefined : 'null';
+}
+
+/** The id an error about a message carries: that of a request; what is answered by a status only has none. */
+function idOf({ kind, id }: Message): RawId | undefined {
+  return kind === 'request' ? id : undefined;
 }
 
 function toGatewayError(error: unknown): GatewayError {

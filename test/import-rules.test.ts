@@ -117,6 +117,12 @@ describe('adapters', () => {
   });
 });
 
+test('time is told by src/clock, which a step of the wall clock does not move', () => {
+  const found = ALL.filter((source) => /Date\.now|new Date\(\)/.test(codeOf(source))).map(({ path }) => path);
+  // The demo servers stand for somebody else's.
+  expect(found.filter((path) => !/demo/.test(path))).toEqual([]);
+});
+
 describe('packages', () => {
   test('koa serves under src/http and src/admin only', () => {
     expect(findImports(outside('src/http', 'src/admin'), isPackage('koa', /^@koa\//))).toEqual([]);

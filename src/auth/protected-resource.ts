@@ -1,3 +1,4 @@
+import { now } from '../clock/clock.js';
 import { Draft } from '../jsonrpc/draft.js';
 import { JsonScanError, memberOf, scanObjectText } from '../jsonrpc/json-scan.js';
 import type { DocumentReply } from '../http/options.js';
@@ -27,9 +28,9 @@ export class ProtectedResource {
 
   /** The document, or why there is none. Never throws. */
   read(): Promise<DocumentReply> {
-    if (this.cached !== undefined && Date.now() - this.cached.at < CACHE_MS) return this.cached.reply;
+    if (this.cached !== undefined && now() - this.cached.at < CACHE_MS) return this.cached.reply;
     const reply = this.fetch();
-    const entry = { at: Date.now(), reply };
+    const entry = { at: now(), reply };
     this.cached = entry;
     void reply.then(({ status }) => {
       if (status !== 200 && this.cached === entry) this.cached = undefined;

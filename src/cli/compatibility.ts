@@ -139,7 +139,7 @@ function modernToLegacy(report: UpstreamReport): ClientOutlook {
     if (report.offersGetStream === false) {
       lost.push({
         topic: 'change notifications',
-        text: 'the server opens no stream for them; only those it sends during a call arrive',
+        text: 'the server opens no stream that could bring them, so a subscription is acknowledged with nothing',
       });
     } else {
       works.push({

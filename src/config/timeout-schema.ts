@@ -38,6 +38,10 @@ export const timeoutSchema = z
       15 * SECOND,
       'Longest silence on an open stream before a comment, in milliseconds.',
     ),
+    stallMs: milliseconds(
+      1 * MINUTE,
+      'A client that takes no byte of what waits for it is cut off after this long, in milliseconds. A legacy client can resume; the call of a modern one is cancelled.',
+    ),
     upstreamSessionIdleMs: milliseconds(
       10 * MINUTE,
       'An unused session with a legacy upstream is closed after this long, in milliseconds.',

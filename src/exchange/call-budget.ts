@@ -1,3 +1,5 @@
+import { now } from '../clock/clock.js';
+
 /**
  * How long one upstream call may take: a budget that every sign of life renews, up to an absolute bound.
  * While a question waits for a person only the absolute bound counts.
@@ -15,13 +17,13 @@ export class CallBudget {
     maxMs: number,
     private readonly onExpiry: () => void,
   ) {
-    this.end = Date.now() + maxMs;
+    this.end = now() + maxMs;
     this.renew();
   }
 
   /** A sign of life: the budget starts anew. */
   renew(): void {
-    const left = this.end - Date.now();
+    const left = this.end - now();
     const ms = Math.max(0, this.held > 0 ? left : Math.min(this.budgetMs, left));
     if (this.timer !== undefined && ms === this.timerMs) {
       this.timer.refresh();

@@ -45,8 +45,13 @@ export function wants(filter: ChangeFilter, message: Message): boolean {
   if (change === undefined) return false;
   if ('list' in change) return filter.lists.has(change.list);
   if (filter.uris.has(change.uri)) return true;
-  for (const uri of filter.uris) if (isPartOf(change.uri, uri)) return true;
+  for (const uri of filter.uris) if (isOf(change.uri, uri)) return true;
   return false;
+}
+
+/** Whether the update of one resource is for those who subscribed to the other: it is that one, or a part of it. */
+export function isOf(updated: string, subscribed: string): boolean {
+  return updated === subscribed || isPartOf(updated, subscribed);
 }
 
 /** Whether one uri names something inside what the other names: `a/b` is inside `a`, `ab` is not. */
@@ -73,6 +78,28 @@ export function readFilter(message: Message): ChangeFilter {
       ? scanInnerArray(text, subscribed.start).flatMap((span) => stringValue(text, span) ?? [])
       : [];
   return { lists: new Set(lists), uris: new Set(uris) };
+}
+
+/**
+ * What is wrong with the filter of a listen request; undefined when nothing is. Members nobody knows are no mistake.
+ * @see /specification/2026-07-28/schema#subscriptionfilter
+ */
+export function filterProblem(message: Message): string | undefined {
+  const { text } = message;
+  const member = memberOf(message.params?.object, 'notifications');
+  if (member === undefined || kindOf(text, member) !== 'object') return '"notifications" must be an object';
+  const filter = scanInnerObject(text, member.start);
+  for (const key of Object.values(FILTER_MEMBERS)) {
+    const flag = memberOf(filter, key);
+    if (flag !== undefined && kindOf(text, flag) !== 'boolean')
+      return `"notifications.${key}" must be a boolean`;
+  }
+  const uris = memberOf(filter, 'resourceSubscriptions');
+  if (uris === undefined) return undefined;
+  const strings =
+    kindOf(text, uris) === 'array' &&
+    scanInnerArray(text, uris.start).every((span) => kindOf(text, span) === 'string');
+  return strings ? undefined : '"notifications.resourceSubscriptions" must be an array of strings';
 }
 
 /** Prints a filter as the `notifications` member has it. */

@@ -9,6 +9,8 @@ import {
   missingCapability,
   portableParams,
 } from '../translation/question.js';
+import type { LegacyFeatures } from '../translation/legacy-features.js';
+import { samplingParamsToLegacy } from '../translation/sampling.js';
 import { deriveExchange } from './derive.js';
 import type { Exchange } from './exchange.js';
 import {
@@ -44,12 +46,14 @@ export interface RoundLimits {
  * a request to the client, and the original request is sent again with the answers of this round only and the server's
  * state exactly as it came.
  * @param run sends the request, as translated for this server
+ * @param features what the client's revision can be asked
  * @see /specification/2026-07-28/basic/patterns/mrtr#client-requirements-basic-workflow
  */
 export async function runWithQuestions(
   exchange: Exchange,
   run: (exchange: Exchange) => Promise<Outcome>,
   limits: RoundLimits,
+  features: LegacyFeatures,
 ): Promise<Outcome> {
   // What is under way when the time is up ends at once: a call upstream, a question, a pause. Not `AbortSignal.any`: every
   // call passes here, and what that keeps track of costs more than the rest of this function.
@@ -61,7 +65,7 @@ export async function runWithQuestions(
   else exchange.signal.addEventListener('abort', end, { once: true });
   const bounded = deriveExchange(exchange, { signal: over.signal });
   try {
-    const outcome = await rounds(bounded, run, limits.rounds);
+    const outcome = await rounds(bounded, run, limits.rounds, features);
     const expired = outcome.kind === 'failed' && over.signal.aborted && !exchange.signal.aborted;
     return expired ? failure(tooLong()) : outcome;
   } finally {
@@ -74,6 +78,7 @@ async function rounds(
   exchange: Exchange,
   run: (exchange: Exchange) => Promise<Outcome>,
   max: number,
+  features: LegacyFeatures,
 ): Promise<Outcome> {
   const consents = new UrlConsents();
   const backoff = new Backoff(250, 10_000);
@@ -94,7 +99,7 @@ async function rounds(
     if (fresh.length > 0) {
       asks++;
       if (asks > max) return failure(tooManyRounds(max));
-      const asked = await ask(exchange, fresh, consents);
+      const asked = await ask(exchange, fresh, consents, features);
       if (asked.kind === 'failed') return asked;
       answers = [...repeated, ...asked.answers];
     } else {
@@ -110,6 +115,7 @@ async function ask(
   exchange: Exchange,
   questions: readonly Question[],
   consents: UrlConsents,
+  features: LegacyFeatures,
 ): Promise<{ kind: 'answered'; answers: readonly Answer[] } | FailedOutcome> {
   for (const { method, params } of questions) {
     const missing = missingCapability(exchange.client.capabilities, method, params);
@@ -120,7 +126,7 @@ async function ask(
   try {
     const answers = await Promise.all(
       questions.map(async (question): Promise<Answer> => {
-        const [answer] = await exchange.ask([consents.prepare(withPortableParams(question))], signal);
+        const [answer] = await exchange.ask([consents.prepare(forLegacyClient(question, features))], signal);
         const usable = usableAnswer(question, answer);
         consents.note(question, usable);
         return usable;
@@ -156,9 +162,12 @@ function usableAnswer(question: Question, answer: Answer | undefined): Answer {
   );
 }
 
-function withPortableParams(question: Question): Question {
-  const params = portableParams(question.params);
-  return { key: question.key, method: question.method, ...(params !== undefined && { params }) };
+/** A question in words of the client's revision. */
+function forLegacyClient({ key, method, params }: Question, features: LegacyFeatures): Question {
+  const portable = portableParams(params);
+  if (portable === undefined) return { key, method };
+  const sampling = method === 'sampling/createMessage';
+  return { key, method, params: sampling ? samplingParamsToLegacy(portable, features) : portable };
 }
 
 /** The server's questions and state; undefined when the result has neither, or questions nobody knows. */

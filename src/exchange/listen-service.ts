@@ -1,10 +1,18 @@
 import { GatewayError } from '../errors/gateway-error.js';
 import { Draft } from '../jsonrpc/draft.js';
+import { INVALID_PARAMS } from '../jsonrpc/error-code.js';
 import { type Message, metaOf, parseMessage } from '../jsonrpc/message.js';
 import { printNotification, printResult } from '../jsonrpc/print.js';
 import { RESERVED_META } from '../translation/reserved-meta.js';
 import { Backoff } from '../upstreams/backoff.js';
-import { type ChangeFilter, isWithin, listChangedMethod, printFilter, readFilter } from './change-filter.js';
+import {
+  type ChangeFilter,
+  filterProblem,
+  isWithin,
+  listChangedMethod,
+  printFilter,
+  readFilter,
+} from './change-filter.js';
 import { ChangeThrottle } from './change-throttle.js';
 import type { Exchange, Introduction, UpstreamHalf, Watch } from './exchange.js';
 import { type Outcome, cancelled, failure } from './outcome.js';
@@ -28,6 +36,9 @@ export async function serveListen(
   introduction: Introduction,
   upstream: UpstreamHalf,
 ): Promise<Outcome> {
+  const problem = filterProblem(exchange.message);
+  if (problem !== undefined)
+    return failure(new GatewayError(INVALID_PARAMS, `Invalid params: ${problem}`, { status: 400 }));
   const wanted = readFilter(exchange.message);
   const throttle = new ChangeThrottle(THROTTLE_MS, (change) => exchange.notify(tagged(change, exchange)));
   let acknowledged: ChangeFilter | undefined;

@@ -7,7 +7,7 @@ import type { Logger } from '../telemetry/logger.js';
 import { clientCapabilitiesToLegacy } from '../translation/capabilities.js';
 import { HEADER_MISMATCH, legacyErrorToModern } from '../translation/error.js';
 import { ALL_LEGACY_FEATURES } from '../translation/legacy-features.js';
-import { atLeast, isLogLevel, levelOf } from '../translation/log-level.js';
+import { isWanted } from '../translation/log-level.js';
 import { checkParamHeaders } from '../translation/param-headers.js';
 import { INTERACTIVE_METHODS, portableParams, withoutElicitationId } from '../translation/question.js';
 import { legacyResultToModern } from '../translation/result.js';
@@ -46,6 +46,16 @@ const NOT_FOR_REQUESTS: ReadonlySet<string> = new Set([
   'notifications/tasks/status',
 ]);
 
+/**
+ * Notifications of a legacy client that only its own session may send: this one belongs to the gateway, which has said
+ * them itself, or to other clients as well.
+ */
+const NOT_FROM_CLIENT: ReadonlySet<string> = new Set([
+  'notifications/initialized',
+  'notifications/progress',
+  'notifications/tasks/status',
+]);
+
 /** Modern client, legacy upstream (the M→L column of the translation rows). */
 export class ModernClientBridge implements Bridge {
   private readonly tools = new ToolCatalog(readTraits);
@@ -78,7 +88,8 @@ export class ModernClientBridge implements Bridge {
       headers: withoutParamHeaders(exchange.headers),
       notify: (message) =>
         !progress.passes(message) ||
-        !isForRequest(message, exchange.client.logLevel) ||
+        NOT_FOR_REQUESTS.has(message.method ?? '') ||
+        !isWanted(message, exchange.client.logLevel) ||
         exchange.notify(message),
     });
     if (method === 'tools/call') {
@@ -92,6 +103,7 @@ export class ModernClientBridge implements Bridge {
   }
 
   async notify(from: Introduction, message: Message, upstream: UpstreamHalf): Promise<void> {
+    if (NOT_FROM_CLIENT.has(message.method ?? '')) return;
     await upstream.notify(this.introduction(from), message);
   }
 
@@ -213,15 +225,6 @@ function withoutParamHeaders(headers: Readonly<Record<string, string>>): Record<
     if (value !== undefined && !name.startsWith('mcp-param-')) kept[name] = value;
   }
   return kept;
-}
-
-/** Log messages go only to requests that asked for them, at the level they asked for (X23). */
-function isForRequest(message: Message, logLevel: string | undefined): boolean {
-  const method = message.method ?? '';
-  if (NOT_FOR_REQUESTS.has(method)) return false;
-  if (method !== 'notifications/message') return true;
-  const level = levelOf(message);
-  return isLogLevel(logLevel) && level !== undefined && atLeast(level, logLevel);
 }
 
 function readTraits(page: Message): ReadonlyMap<string, ToolTraits> {

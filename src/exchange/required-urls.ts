@@ -1,3 +1,4 @@
+import { now } from '../clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
 import { memberOf, scanInnerObject, stringValue } from '../jsonrpc/json-scan.js';
 import { LEGACY_URL_ELICITATION_REQUIRED, MISSING_CLIENT_CAPABILITY } from '../translation/error.js';
@@ -39,6 +40,7 @@ export async function runWithRequiredUrls(
   const news = new CompletionNews(upstream, introductionOf(exchange));
   try {
     for (let round = 0; isRequired(outcome); round++) {
+      news.expect(elicitationIds(outcome));
       const required = urlQuestions(outcome);
       const missing = firstMissing(exchange, required);
       if (missing !== undefined) return undeclared(missing);
@@ -61,13 +63,14 @@ async function repeat(
   consented: ReadonlySet<string | undefined>,
   news: CompletionNews,
 ): Promise<Outcome> {
-  const until = Date.now() + COMPLETION_MS;
+  const until = now() + COMPLETION_MS;
   const { first, longest } = news.live ? POLL.withNews : POLL.blind;
   const backoff = new Backoff(first, longest);
   for (;;) {
     const outcome = await upstream.run(exchange);
     if (!isRequired(outcome)) return outcome;
-    const left = until - Date.now();
+    news.expect(elicitationIds(outcome));
+    const left = until - now();
     // Another URL needs another consent.
     if (left <= 0 || urlQuestions(outcome).some((question) => !consented.has(urlOf(question))))
       return outcome;
@@ -90,6 +93,12 @@ function urlQuestions(outcome: FailedOutcome): Question[] {
     method: 'elicitation/create',
     params: withoutElicitationId(params).params,
   }));
+}
+
+function elicitationIds(outcome: FailedOutcome): string[] {
+  return requiredElicitations(outcome.data).flatMap(
+    (params) => withoutElicitationId(params).elicitationId ?? [],
+  );
 }
 
 function urlOf({ method, params }: Question): string | undefined {

@@ -1,3 +1,4 @@
+import { now } from '../clock/clock.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Change } from './store.js';
 
@@ -68,7 +69,7 @@ export class Journal {
   private schedule(): void {
     if (this.scheduled || this.busy || this.closed) return;
     this.scheduled = true;
-    const wait = this.failing ? this.retryMs : this.lastCommit + GAP_MS - Date.now();
+    const wait = this.failing ? this.retryMs : this.lastCommit + GAP_MS - now();
     const flush = () => {
       this.scheduled = false;
       void this.flush();
@@ -90,7 +91,7 @@ export class Journal {
       batch.length = 0;
       this.failed(error);
     }
-    this.lastCommit = Date.now();
+    this.lastCommit = now();
     this.busy = false;
     for (const { change, kept } of batch) {
       this.waitingBytes -= sizeOf(change);

@@ -1,3 +1,4 @@
+import { now } from '../clock/clock.js';
 import type { EventSink } from '../http/port.js';
 import { encodeEvent, encodePriming, encodeRetry } from '../sse/event-encoder.js';
 import type { ReplayBuffer } from './replay-buffer.js';
@@ -14,6 +15,8 @@ export interface StoredEvent {
   /** The raw id of the request this is the response to. */
   readonly request?: string;
 }
+
+const NONE_LOST: ReadonlyMap<string, number> = new Map();
 
 /** What a stream was opened for. */
 export type StreamKind = 'post' | 'standalone';
@@ -34,21 +37,20 @@ export class StreamLog {
   private sink: EventSink | undefined;
   /** The connection is full: events wait in the log until it has drained. */
   private full = false;
-  /** Bytes of the live events that wait since then. */
+  /** The present connection has had everything there was at some time; before, it is still catching up. */
+  private live = false;
+  /** Bytes of the events that came while a live connection was full. */
   private behind = 0;
   private pollTimer: NodeJS.Timeout | undefined;
   /** Events on their way to the store; they enter the log when it has them. */
-  private readonly pending: StoredEvent[] = [];
+  private pending: StoredEvent[] | undefined;
   /** Whether the store has the stream itself: before, no id of it is given out. */
   private opened = false;
   /** The present connection waits for its priming event until the stream is opened. */
   private primingDue = false;
   /** Cancels what runs for this stream: used when too many run without a connection. */
   abandon: (() => void) | undefined;
-  /** Raw ids of the requests whose responses belong to this stream. */
-  readonly requests = new Set<string>();
-  /** Raw ids of requests whose stored response had to go, with its sequence number. */
-  readonly evicted = new Map<string, number>();
+  private lostResponses: Map<string, number> | undefined;
   /** Sequence number of the newest event, other than a response, that had to go. */
   private lastLost = 0;
   /** Milliseconds since the epoch when the last response was appended; the stream takes no more then. */
@@ -62,7 +64,6 @@ export class StreamLog {
 
   /** Enters a new stream into the store. @param requests raw ids of the requests whose responses it will carry */
   open(requests: readonly string[]): void {
-    for (const request of requests) this.requests.add(request);
     const kept = this.buffer.record({ kind: 'open', stream: this.id, streamKind: this.kind, requests }, () =>
       this.isOpened(),
     );
@@ -80,11 +81,16 @@ export class StreamLog {
     this.written = stored.shown;
     this.lastLost = stored.lastLost;
     this.endedAt = stored.endedAt;
-    for (const [request, sequence] of stored.lost) this.evicted.set(request, sequence);
+    if (stored.lost.size > 0) this.lostResponses = new Map(stored.lost);
   }
 
   get attached(): boolean {
     return this.sink?.open === true;
+  }
+
+  /** Raw ids of requests whose stored response had to go, with its sequence number. */
+  get evicted(): ReadonlyMap<string, number> {
+    return this.lostResponses ?? NONE_LOST;
   }
 
   /** Whether this event was ever written to a connection. */
@@ -104,7 +110,8 @@ export class StreamLog {
 
   /** Takes note that a bound took an event out of the log. */
   lost(event: StoredEvent): void {
-    if (event.request !== undefined) this.evicted.set(event.request, event.sequence);
+    if (event.request !== undefined)
+      (this.lostResponses ??= new Map<string, number>()).set(event.request, event.sequence);
     else this.lastLost = Math.max(this.lastLost, event.sequence);
   }
 
@@ -118,7 +125,7 @@ export class StreamLog {
     const event: StoredEvent = {
       sequence: this.next++,
       json,
-      at: Date.now(),
+      at: now(),
       pinned: keep.pinned ?? request !== undefined,
       ...(request !== undefined && { request }),
     };
@@ -127,18 +134,18 @@ export class StreamLog {
       return event;
     }
     const kept = this.buffer.record({ kind: 'event', stream: this.id, event }, () => {
-      if (this.pending[0] !== event) return;
+      if (this.pending?.[0] !== event) return;
       this.pending.shift();
       this.enter(event);
     });
     if (kept) this.enter(event);
-    else this.pending.push(event);
+    else (this.pending ??= []).push(event);
     return event;
   }
 
   /** No more events will come: the connection is ended behind the last one. */
   finish(): void {
-    const at = Date.now();
+    const at = now();
     const finished = () => {
       this.endedAt = at;
       clearTimeout(this.pollTimer);
@@ -149,7 +156,6 @@ export class StreamLog {
 
   /** A request of this stream has ended. @param answered whether it got a response */
   settle(request: string, answered: boolean): void {
-    this.requests.delete(request);
     if (!answered) this.buffer.record({ kind: 'settle', stream: this.id, request });
   }
 
@@ -201,7 +207,8 @@ export class StreamLog {
    */
   close(flush: boolean): void {
     clearTimeout(this.pollTimer);
-    const waiting = this.pending.splice(0);
+    const waiting = this.pending ?? [];
+    this.pending = undefined;
     if (flush) for (const event of waiting) this.enter(event);
     const { sink } = this;
     this.detach();
@@ -223,15 +230,17 @@ export class StreamLog {
   private enter(event: StoredEvent): void {
     // Written before it is stored: an event beyond the log's bounds still reaches whoever is there.
     if (!this.full) this.write(event);
-    else this.behind += event.json.length;
+    else if (this.live) this.behind += event.json.length;
     this.buffer.keep(this, event);
-    // Whoever reads too slowly is cut off: the log has what was not read, and the client resumes.
+    // Who was live and reads too slowly is cut off: the log has what was not read, and the client resumes. From there on it
+    // is fed out of the log at its own pace, since being cut off again would bring it no further; the log is bounded.
     if (this.behind > this.buffer.limits.streamBufferBytes) this.sink?.destroy();
   }
 
   private detach(): void {
     this.sink = undefined;
     this.full = false;
+    this.live = false;
     this.behind = 0;
     this.primingDue = false;
   }
@@ -261,13 +270,14 @@ export class StreamLog {
       this.write(event);
     }
     this.writeEvictedUntil(this.next);
+    if (!this.full && this.sink !== undefined) this.live = true;
     this.endBehindLast();
   }
 
   /** In place of each response that had to go: an error under its id, so that the client need not wait for ever. */
   private writeEvictedUntil(end: number): void {
-    if (this.evicted.size === 0) return;
-    const missing = [...this.evicted].sort(([, a], [, b]) => a - b);
+    if (this.lostResponses === undefined) return;
+    const missing = [...this.lostResponses].sort(([, a], [, b]) => a - b);
     for (const [request, sequence] of missing) {
       if (this.full || this.sink === undefined) return;
       if (sequence <= this.position || sequence >= end) continue;

@@ -37,3 +37,13 @@ export function atLeast(level: LogLevel, minimum: LogLevel): boolean {
 export function moreTalkative(a: LogLevel, b: LogLevel): LogLevel {
   return atLeast(a, b) ? b : a;
 }
+
+/**
+ * X23: whether a notification may go to a request that asked for this level. Log messages go only to requests that
+ * asked for any; everything else passes.
+ */
+export function isWanted(message: Message, minimum: string | undefined): boolean {
+  if (message.method !== 'notifications/message') return true;
+  const level = levelOf(message);
+  return isLogLevel(minimum) && level !== undefined && atLeast(level, minimum);
+}

@@ -1,3 +1,4 @@
+import { now } from '../clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
 import type { Era, Introduction, UpstreamHalf } from '../exchange/exchange.js';
 import type { Logger } from '../telemetry/logger.js';
@@ -53,9 +54,8 @@ export class EraResolver {
   async resolve(introduction: Introduction): Promise<Era> {
     const { pin, ttlMs, retryMs } = this.options;
     if (pin !== 'auto') return pin;
-    if (this.known !== undefined && Date.now() - this.known.since < ttlMs) return this.known.era;
-    if (this.lastFailure !== undefined && Date.now() - this.lastFailure.at < retryMs)
-      throw this.lastFailure.error;
+    if (this.known !== undefined && now() - this.known.since < ttlMs) return this.known.era;
+    if (this.lastFailure !== undefined && now() - this.lastFailure.at < retryMs) throw this.lastFailure.error;
     const key = introduction.caller.principal.key;
     let probing = this.probing.get(key);
     if (probing === undefined) {
@@ -103,12 +103,12 @@ export class EraResolver {
     const { name, log } = this.options;
     this.lastFailure = undefined;
     if (this.known?.era !== era) log.info({ upstream: name, era, evidence }, 'era of the upstream');
-    this.known = { era, evidence, since: Date.now() };
+    this.known = { era, evidence, since: now() };
     return era;
   }
 
   private giveUp(error: GatewayError): never {
-    this.lastFailure = { at: Date.now(), error };
+    this.lastFailure = { at: now(), error };
     throw error;
   }
 }

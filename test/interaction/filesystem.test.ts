@@ -98,6 +98,8 @@ describe('X19 the public server-filesystem, which asks for roots right after `in
     await client.sendRootsListChanged();
     await upstream.said('Updated allowed directories', 2);
     expect(upstream.roots).toEqual([[first.root], [second.root]]);
+    // What passes between two legacy peers is theirs: the gateway adds nothing.
+    expect(upstream.log.requestsFor('ping')).toEqual([]);
     expect(await client.callTool(read(second.file))).toMatchObject({ content: [{ text: 'second' }] });
   });
 });

@@ -2,10 +2,12 @@ import type { DownstreamContext, DownstreamHalf, Incoming } from '../../adapter.
 import { offeredChanges } from '../offered-changes.js';
 import { LATEST_LEGACY, hasBatches, isLegacyRevision } from '../revisions.js';
 import { principalOfRequest } from '../../../src/auth/principal.js';
+import { now } from '../../../src/clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Activity } from '../../../src/exchange/activity.js';
 import type { ClientDescription, Era, Relay } from '../../../src/exchange/exchange.js';
 import { traceHeaders } from '../../../src/exchange/passed-headers.js';
+import { keptText } from '../../../src/exchange/kept-text.js';
 import { redraw } from '../../../src/exchange/relabel.js';
 import type { HttpReply, HttpRequest } from '../../../src/http/port.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
@@ -157,8 +159,8 @@ export class LegacyEndpoint implements DownstreamHalf {
     const capabilities = memberOf(params, 'capabilities');
     const client: ClientDescription = {
       revision: isLegacyRevision(wanted) ? wanted : LATEST_LEGACY,
-      capabilities: capabilities === undefined ? '{}' : valueText(message.text, capabilities),
-      ...(info !== undefined && { clientInfo: valueText(message.text, info) }),
+      capabilities: capabilities === undefined ? '{}' : keptText(valueText(message.text, capabilities)),
+      ...(info !== undefined && { clientInfo: keptText(valueText(message.text, info)) }),
       ...(this.context.config.compat.defaultLogLevel !== undefined && {
         logLevel: this.context.config.compat.defaultLogLevel,
       }),
@@ -203,7 +205,7 @@ export class LegacyEndpoint implements DownstreamHalf {
       relay.attach(session.introduction(request));
       return;
     }
-    session.buffer.expire(Date.now());
+    session.buffer.expire(now());
     const place = session.buffer.find(lastEventId);
     if (place === undefined) {
       throw new GatewayError(
@@ -286,6 +288,11 @@ export class LegacyEndpoint implements DownstreamHalf {
       post.respond(id, printResult(id, '{}'), 200);
       return;
     }
+    if (method === 'initialize') {
+      // Not by itself, or it would have opened a session: the specification has it out of batches.
+      post.respond(id, printError(id, INVALID_REQUEST, 'initialize cannot be part of a batch'), 400);
+      return;
+    }
     if (FOREIGN_METHODS.has(method)) {
       post.respond(id, printError(id, METHOD_NOT_FOUND, `Method not found: ${method}`), 200);
       return;
@@ -306,10 +313,10 @@ export class LegacyEndpoint implements DownstreamHalf {
       const text = 'the session ended while the request was running; initialize again';
       post.respond(id, printError(id, GATEWAY_CODE.sessionEnded, text), 404);
     };
-    session.ended.addEventListener('abort', onEnd, { once: true });
+    session.onEnd(onEnd);
     const outcome = await relay.run(exchange);
-    if (session.ended.aborted) return;
-    session.ended.removeEventListener('abort', onEnd);
+    if (session.over) return;
+    session.offEnd(onEnd);
     session.unregister(id, exchange);
     const uri = paramString(message, 'uri');
     if (outcome.kind === 'complete' && uri !== undefined) session.noteSubscription(method, uri);
@@ -333,7 +340,7 @@ export class LegacyEndpoint implements DownstreamHalf {
   private notification(request: HttpRequest, message: Message, relay: Relay, session: LegacySession): void {
     if (message.method === 'notifications/cancelled') {
       const id = memberOf(message.params?.object, 'requestId');
-      if (id !== undefined) session.cancel(valueText(message.text, id));
+      if (id !== undefined) session.cancel(valueText(message.text, id), paramString(message, 'reason'));
       return;
     }
     // A notification is answered 202 whatever becomes of it; its fate upstream is for the log.

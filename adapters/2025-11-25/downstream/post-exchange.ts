@@ -41,9 +41,12 @@ export class PostExchange implements Exchange {
     this.progressToken = requestedProgressToken(message);
   }
 
-  /** The client cancelled, or the session ended: the upstream is told, and nothing more is sent for this request. */
-  cancel(): void {
-    this.abort.abort();
+  /**
+   * The client cancelled, or the session ended: the upstream is told, and nothing more is sent for this request.
+   * @param reason the client's own, for whoever reads it
+   */
+  cancel(reason?: string): void {
+    this.abort.abort(reason);
   }
 
   /** The gateway gives the request up: the upstream is told, and the client finds an error instead of a response. */

@@ -46,7 +46,7 @@ export class PostReply {
     if (this.unreachable) return undefined;
     if (this.stream !== undefined || this.over) return this.stream;
     clearTimeout(this.timer);
-    if (this.reply.closed || this.reply.started || this.session.ended.aborted) return undefined;
+    if (this.reply.closed || this.reply.started || this.session.over) return undefined;
     const { session, timing } = this;
     const unanswered = [...this.waiting, ...this.responses.map(({ id }) => id)];
     const stream = session.buffer.open('post', unanswered);
@@ -91,10 +91,10 @@ export class PostReply {
     clearTimeout(this.timer);
     if (this.reply.closed || this.reply.started) return;
     const [first] = this.responses;
-    if (this.batch) this.reply.json(200, `[${this.responses.map(({ text }) => text).join(',')}]`);
-    else if (first !== undefined) this.reply.json(status, first.text, headers);
-    // A cancelled request gets no response; an empty stream is how HTTP says so.
-    else this.reply.stream().end();
+    // A cancelled request gets no response, and no batch of responses is empty; an empty stream is how HTTP says so.
+    if (first === undefined) this.reply.stream().end();
+    else if (this.batch) this.reply.json(200, `[${this.responses.map(({ text }) => text).join(',')}]`);
+    else this.reply.json(status, first.text, headers);
   }
 
   /** The call runs on all the same, and counts as one without a connection. */

@@ -1,4 +1,5 @@
 import type { UpstreamContext } from '../../adapter.js';
+import { statedReason } from '../stated-reason.js';
 import { callTimeouts } from '../../../src/config/call-timeouts.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import { CallBudget } from '../../../src/exchange/call-budget.js';
@@ -9,7 +10,7 @@ import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
-import { type InvalidMessageError, type Message, idKey } from '../../../src/jsonrpc/message.js';
+import { type InvalidMessageError, type Message, idKey, paramString } from '../../../src/jsonrpc/message.js';
 import { printError, printNotification, printResult } from '../../../src/jsonrpc/print.js';
 import { INTERACTIVE_METHODS } from '../../../src/translation/question.js';
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
@@ -31,6 +32,7 @@ import {
 } from '../../../src/upstreams/upstream-error.js';
 import { readMessages } from './incoming.js';
 import type { InteractiveCall } from './interactive-calls.js';
+import { printAnswer } from './question-answer.js';
 import type { SessionCall, UpstreamSession } from './session.js';
 
 /** How long a stream may stay open behind its response, in milliseconds. */
@@ -254,7 +256,8 @@ export class LegacyCall implements SessionCall {
   private relayNotification(message: Message): void {
     if (message.method === 'notifications/cancelled') {
       const requestId = memberOf(message.params?.object, 'requestId');
-      if (requestId !== undefined) this.withdraw(idKey(valueText(message.text, requestId)));
+      if (requestId !== undefined)
+        this.withdraw(idKey(valueText(message.text, requestId)), paramString(message, 'reason'));
       return;
     }
     // A session without a client of its own hears of changes on every stream, for whoever watches.
@@ -297,9 +300,8 @@ export class LegacyCall implements SessionCall {
     let text: string;
     try {
       const params = message.params === undefined ? undefined : valueText(message.text, message.params);
-      const answer = await this.ask({ key, method, ...(params !== undefined && { params }) }, abort.signal);
-      if (answer.kind === 'result') text = printResult(id, answer.result);
-      else text = `{"jsonrpc":"2.0","id":${id},"error":${answer.error}}`;
+      const question = { key, method, ...(params !== undefined && { params }) };
+      text = printAnswer(id, question, await this.ask(question, abort.signal), this.session);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       text = printError(id, error.code, error.message, error.data);
@@ -317,10 +319,10 @@ export class LegacyCall implements SessionCall {
     }
   }
 
-  private withdraw(key: string): void {
+  private withdraw(key: string, reason: string | undefined): void {
     const question = this.questions.get(key);
     this.questions.delete(key);
-    question?.abort();
+    question?.abort(reason);
   }
 
   private async ask(question: Question, signal: AbortSignal): Promise<Answer> {
@@ -337,7 +339,7 @@ export class LegacyCall implements SessionCall {
   /** The client cancels: the upstream is told with the id it knows, on the session that runs the call. */
   private cancel(): void {
     if (this.ended) return;
-    this.tellCancelled('the client cancelled the request');
+    this.tellCancelled(statedReason(this.exchange.signal) ?? 'the client cancelled the request');
     this.end({ kind: 'outcome', outcome: cancelled() });
   }
 

@@ -1,3 +1,4 @@
+import { now } from '../../../src/clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
 
@@ -68,13 +69,13 @@ export class InteractiveCalls {
 
   /** @throws GatewayError no single call came up in time, or the question was withdrawn */
   async ask(question: Question, signal: AbortSignal): Promise<Answer> {
-    const until = Date.now() + this.holdMs;
+    const until = now() + this.holdMs;
     for (;;) {
       try {
         const call = await this.callFor(question, signal, until);
         const answer = await call.ask(question, signal).catch((error: unknown) => {
           // The call ended before its client answered: another may come up in time.
-          if (signal.aborted || this.calls.has(call) || Date.now() >= until) throw error;
+          if (signal.aborted || this.calls.has(call) || now() >= until) throw error;
         });
         if (answer !== undefined) return answer;
       } catch (error) {
@@ -101,13 +102,13 @@ export class InteractiveCalls {
   }
 
   private async rootsAnswered(): Promise<void> {
-    await Promise.all(this.rootsOpen);
+    await Promise.allSettled(this.rootsOpen);
   }
 
   private async callFor(question: Question, signal: AbortSignal, until: number): Promise<InteractiveCall> {
     const anyCall = question.method === 'roots/list';
     const found = () => this.calls.size === 1 || (anyCall && this.calls.size > 0);
-    await this.waking(until - Date.now(), found, signal);
+    await this.waking(until - now(), found, signal);
     if (this.closed || signal.aborted) {
       throw new GatewayError(GATEWAY_CODE.questionFailed, 'the question was withdrawn');
     }

@@ -2,7 +2,7 @@ import { GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Question } from '../../../src/exchange/question.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
-import { type Message, idKey } from '../../../src/jsonrpc/message.js';
+import { type Message, idKey, paramString } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
 import { QUESTION_METHODS, missingCapability } from '../../../src/translation/question.js';
 import { SeenEvents } from '../../../src/sse/seen-events.js';
@@ -10,6 +10,7 @@ import { Backoff } from '../../../src/upstreams/backoff.js';
 import { type ReadingRequest, readResponse } from '../../../src/upstreams/response-reader.js';
 import { readMessages } from './incoming.js';
 import type { InteractiveCalls } from './interactive-calls.js';
+import { printAnswer } from './question-answer.js';
 import type { UpstreamSession } from './session.js';
 
 /** How long opening the stream may take before it counts as not offered, in milliseconds. */
@@ -157,7 +158,7 @@ export class ServerStream {
     const { conversation } = this.session;
     if (message.kind === 'request') {
       const answered = this.answer(message);
-      if (message.method === 'roots/list') {
+      if (message.method === 'roots/list' && conversation === undefined) {
         this.session.interactive.rootsWanted(answered.then(() => this.session.settle()));
       }
       return;
@@ -165,7 +166,8 @@ export class ServerStream {
     if (message.kind !== 'notification') return;
     if (message.method === 'notifications/cancelled') {
       const requestId = memberOf(message.params?.object, 'requestId');
-      if (requestId !== undefined) this.questions.get(idKey(valueText(message.text, requestId)))?.abort();
+      if (requestId !== undefined)
+        this.questions.get(idKey(valueText(message.text, requestId)))?.abort(paramString(message, 'reason'));
       return;
     }
     if (conversation === undefined) this.session.change(message);
@@ -201,11 +203,7 @@ export class ServerStream {
       const params = message.params === undefined ? undefined : valueText(message.text, message.params);
       const question = { key, method, ...(params !== undefined && { params }) };
       const client = conversation ?? this.interactiveCalls(question);
-      const given = await client.ask(question, abort.signal);
-      answer =
-        given.kind === 'result'
-          ? printResult(id, given.result)
-          : `{"jsonrpc":"2.0","id":${id},"error":${given.error}}`;
+      answer = printAnswer(id, question, await client.ask(question, abort.signal), this.session);
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       answer = printError(id, error.code, error.message, error.data);

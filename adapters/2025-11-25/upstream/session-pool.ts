@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { UpstreamContext } from '../../adapter.js';
 import { ownerOf } from '../../../src/auth/principal.js';
+import { now } from '../../../src/clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Caller, Introduction } from '../../../src/exchange/exchange.js';
 import { remembering } from '../../../src/exchange/remembering.js';
@@ -32,7 +33,9 @@ export interface Lease {
 export class SessionPool {
   private readonly sessions = new Map<string, UpstreamSession>();
   private readonly opening = new Map<string, Promise<UpstreamSession>>();
-  private readonly owners = new Map<string, string>();
+  /** The owner of each session that is no client's own, and the other way round. */
+  private readonly owners = new Map<UpstreamSession, string>();
+  private readonly byOwner = new Map<string, Set<UpstreamSession>>();
   private exclusive = 0;
   private closed = false;
   private readonly sweeper: NodeJS.Timeout;
@@ -54,7 +57,7 @@ export class SessionPool {
     let opening = this.opening.get(key);
     const fresh = opening === undefined;
     if (opening === undefined) {
-      if (caller.conversation?.ended.aborted === true) {
+      if (caller.conversation?.over === true) {
         throw new GatewayError(GATEWAY_CODE.sessionEnded, 'the session has ended', { status: 404 });
       }
       this.makeRoom(introduction);
@@ -88,7 +91,7 @@ export class SessionPool {
   drop(session: UpstreamSession, deleteUpstream: boolean): Promise<void> {
     if (this.sessions.get(session.key) === session) {
       this.sessions.delete(session.key);
-      this.owners.delete(session.key);
+      this.disown(session);
     }
     return session.end(deleteUpstream);
   }
@@ -112,7 +115,7 @@ export class SessionPool {
 
   private lend(session: UpstreamSession, fresh: boolean, introduction: Introduction): Lease {
     session.users++;
-    session.lastUsed = Date.now();
+    session.lastUsed = now();
     if (introduction.caller.authorization !== undefined || session.conversation === undefined) {
       session.caller = introduction.caller;
     }
@@ -124,7 +127,7 @@ export class SessionPool {
         if (!lent) return;
         lent = false;
         session.users--;
-        session.lastUsed = Date.now();
+        session.lastUsed = now();
         if (session.key.startsWith('x:') && session.users === 0) void this.drop(session, true);
       },
     };
@@ -133,11 +136,8 @@ export class SessionPool {
   private adopt(session: UpstreamSession, introduction: Introduction): void {
     this.sessions.set(session.key, session);
     session.onLost = () => this.lose(session);
-    this.owners.set(session.key, callerKey(introduction));
-    const ended = introduction.caller.conversation?.ended;
-    const drop = () => void this.drop(session, !isSuspended(session));
-    if (ended?.aborted === true) drop();
-    else ended?.addEventListener('abort', drop, { once: true });
+    if (session.conversation === undefined) this.own(session, callerKey(introduction));
+    session.conversation?.onEnd(() => void this.drop(session, !isSuspended(session)));
   }
 
   private keyOf(introduction: Introduction): string {
@@ -168,11 +168,9 @@ export class SessionPool {
     if (introduction.caller.conversation !== undefined) return;
     const owner = callerKey(introduction);
     const cap = this.context.config.limits.upstreamSessionsPerPrincipal;
-    const own = [...this.sessions.values()].filter(
-      (session) => session.conversation === undefined && this.owners.get(session.key) === owner,
-    );
-    if (own.length < cap) return;
-    const idle = own.filter((session) => session.users === 0).sort((a, b) => a.lastUsed - b.lastUsed)[0];
+    const own = this.byOwner.get(owner);
+    if (own === undefined || own.size < cap) return;
+    const idle = [...own].filter((session) => session.users === 0).sort((a, b) => a.lastUsed - b.lastUsed)[0];
     if (idle !== undefined) {
       void this.drop(idle, true);
       return;
@@ -184,8 +182,24 @@ export class SessionPool {
     );
   }
 
+  private own(session: UpstreamSession, owner: string): void {
+    this.owners.set(session, owner);
+    const own = this.byOwner.get(owner);
+    if (own === undefined) this.byOwner.set(owner, new Set([session]));
+    else own.add(session);
+  }
+
+  private disown(session: UpstreamSession): void {
+    const owner = this.owners.get(session);
+    if (owner === undefined) return;
+    this.owners.delete(session);
+    const own = this.byOwner.get(owner);
+    own?.delete(session);
+    if (own?.size === 0) this.byOwner.delete(owner);
+  }
+
   private sweep(): void {
-    const before = Date.now() - this.context.config.timeouts.upstreamSessionIdleMs;
+    const before = now() - this.context.config.timeouts.upstreamSessionIdleMs;
     for (const session of [...this.sessions.values()]) {
       if (session.users === 0 && session.conversation === undefined && session.lastUsed < before) {
         void this.drop(session, true);

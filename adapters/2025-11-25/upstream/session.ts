@@ -1,6 +1,7 @@
 import { hasVersionHeader, isLegacyRevision } from '../revisions.js';
 import type { UpstreamContext } from '../../adapter.js';
 import { authorizationFor } from '../../../src/auth/upstream-authorization.js';
+import { now } from '../../../src/clock/clock.js';
 import type { Caller, Conversation } from '../../../src/exchange/exchange.js';
 import type { FailedOutcome } from '../../../src/exchange/outcome.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
@@ -38,7 +39,7 @@ export interface SessionCall {
 export class UpstreamSession {
   /** Exchanges running on it; a session in use is never evicted. */
   users = 0;
-  lastUsed = Date.now();
+  lastUsed = now();
   /** The log level last asked of the upstream for clients that state theirs on each request. */
   logLevel: string | undefined;
   ended = false;
@@ -153,6 +154,7 @@ export class UpstreamSession {
    * that; what it does then, with files perhaps, it says to nobody.
    */
   async settle(): Promise<void> {
+    if (this.ended) return;
     await this.check();
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref());
   }

@@ -2,7 +2,7 @@ import type { AdapterContext, DownstreamHalf, Incoming } from '../../adapter.js'
 import { principalOfRequest } from '../../../src/auth/principal.js';
 import { GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Activity } from '../../../src/exchange/activity.js';
-import type { Caller, Era, Relay } from '../../../src/exchange/exchange.js';
+import type { Caller, ClientDescription, Era, Relay } from '../../../src/exchange/exchange.js';
 import { paramHeaders, traceHeaders } from '../../../src/exchange/passed-headers.js';
 import type { HttpReply, HttpRequest } from '../../../src/http/port.js';
 import { type Outcome, failure } from '../../../src/exchange/outcome.js';
@@ -16,11 +16,11 @@ import {
 import { type Message, paramString } from '../../../src/jsonrpc/message.js';
 import { reservedMeta, reservedMetaString } from '../../../src/translation/reserved-meta.js';
 import { LATEST_MODERN } from '../revisions.js';
-import { ModernExchange } from './exchange.js';
+import { ModernExchange, lacksCapability } from './exchange.js';
 import { inputResponsesOf } from './input-responses.js';
 import { Leg } from './leg.js';
 import { Parking } from './parking.js';
-import { describeClient } from './validation.js';
+import { type ValidationOptions, checkNotification, describeClient } from './validation.js';
 
 /** What the modern era no longer has. @see /specification/2026-07-28/changelog */
 const REMOVED_METHODS: ReadonlySet<string> = new Set([
@@ -37,11 +37,18 @@ const REMOVED_METHODS: ReadonlySet<string> = new Set([
 export class ModernEndpoint implements DownstreamHalf {
   readonly era: Era = 'modern';
   private readonly parking: Parking<ModernExchange>;
+  /** Everything that runs, parked or not. */
+  private readonly running = new Set<ModernExchange>();
   /** Subscriptions, to be ended properly when the gateway goes. */
   private readonly listening = new Set<ModernExchange>();
+  private readonly validation: ValidationOptions;
 
   constructor(private readonly context: AdapterContext) {
-    const { limits, timeouts } = context.config;
+    const { limits, timeouts, compat } = context.config;
+    this.validation = {
+      servedRevisions: context.servedRevisions,
+      hybridClients: compat.hybridClients,
+    };
     this.parking = new Parking(context.instance, {
       parkMs: timeouts.parkMs,
       perPrincipal: limits.parkedPerPrincipal,
@@ -93,6 +100,7 @@ export class ModernEndpoint implements DownstreamHalf {
   async close(): Promise<void> {
     this.endSubscriptions();
     this.parking.close();
+    for (const exchange of this.running) exchange.shutDown();
     return Promise.resolve();
   }
 
@@ -103,11 +111,8 @@ export class ModernEndpoint implements DownstreamHalf {
     relay: Relay,
     caller: Caller,
   ): Promise<void> {
-    const { config, servedRevisions } = this.context;
-    const client = describeClient(request, message, {
-      servedRevisions,
-      hybridClients: config.compat.hybridClients,
-    });
+    const { config } = this.context;
+    const client = describeClient(request, message, this.validation);
     if (REMOVED_METHODS.has(message.method ?? '')) {
       throw new GatewayError(METHOD_NOT_FOUND, `Method not found: ${message.method ?? ''}`, { status: 404 });
     }
@@ -117,10 +122,10 @@ export class ModernEndpoint implements DownstreamHalf {
     };
     const state = paramString(message, 'requestState');
     if (state !== undefined && this.parking.isHandle(state)) {
-      const { exchange, answers } = this.returning(state, message, caller, relay.name);
+      const { exchange, answers } = this.returning(state, message, { client, caller }, relay.name);
       this.parking.take(state);
       const leg = new Leg(message, reply, legOptions);
-      exchange.resume(leg, answers);
+      exchange.resume(leg, client, answers);
       await leg.done;
       return;
     }
@@ -135,23 +140,27 @@ export class ModernEndpoint implements DownstreamHalf {
 
   /** The exchange outlives the response it began with, so nobody awaits it but itself. */
   private async run(exchange: ModernExchange, relay: Relay): Promise<void> {
+    this.running.add(exchange);
     try {
       const outcome = await relay.run(exchange);
       exchange.finish(exchange.method === 'server/discover' ? this.withServedRevisions(outcome) : outcome);
     } catch (error) {
       this.context.log.error({ err: error, method: exchange.method }, 'an exchange failed unexpectedly');
       exchange.finish(failure(new GatewayError(INTERNAL_ERROR, 'internal error', { status: 500 })));
+    } finally {
+      this.running.delete(exchange);
     }
   }
 
   /**
    * The exchange a retry belongs to, and the answers it brings.
-   * @throws GatewayError -32602 for every way to misuse a handle; nothing is run
+   * @throws GatewayError -32602 for every way to misuse a handle, -32021 for one that leaves open what it cannot be asked
+   * again; nothing is run, and a handle that is good stays so
    */
   private returning(
     state: string,
     message: Message,
-    caller: Caller,
+    { client, caller }: { client: ClientDescription; caller: Caller },
     upstreamName: string,
   ): { exchange: ModernExchange; answers: ReadonlyMap<string, string> } {
     const exchange = this.parking.find(state, caller.principal.key);
@@ -166,6 +175,8 @@ export class ModernEndpoint implements DownstreamHalf {
     const answers = inputResponsesOf(message);
     const problem = exchange.answersProblem(answers);
     if (problem !== undefined) throw invalidParams(problem);
+    const missing = exchange.missingToAskAgain(client, answers);
+    if (missing !== undefined) throw lacksCapability(missing);
     return { exchange, answers };
   }
 
@@ -184,6 +195,7 @@ export class ModernEndpoint implements DownstreamHalf {
   /**
    * A modern client has no notification of the core protocol to post; `notifications/cancelled` is sent by some when they
    * close a subscription, after closing its stream has said the same. Vendors' own are passed on.
+   * @throws GatewayError headers and body contradict each other, or name a version nobody here serves
    */
   private notification(
     request: HttpRequest,
@@ -192,6 +204,7 @@ export class ModernEndpoint implements DownstreamHalf {
     relay: Relay,
     caller: Caller,
   ): void {
+    checkNotification(request, message, this.validation);
     if (message.method !== 'notifications/cancelled') {
       const clientInfo = reservedMeta(message, 'clientInfo');
       const from = {

@@ -8,6 +8,7 @@ import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import type { Message, RawId } from '../../../src/jsonrpc/message.js';
 import { MISSING_CLIENT_CAPABILITY } from '../../../src/translation/error.js';
+import { isWanted } from '../../../src/translation/log-level.js';
 import {
   INTERACTIVE_METHODS,
   QUESTION_METHODS,
@@ -50,7 +51,8 @@ export class ModernExchange implements Exchange, Parked {
 
   constructor(
     readonly message: Message,
-    readonly client: ClientDescription,
+    /** What the latest request says of its client: each speaks for itself only. */
+    public client: ClientDescription,
     readonly caller: Caller,
     readonly headers: Readonly<Record<string, string>>,
     leg: Leg,
@@ -128,6 +130,13 @@ export class ModernExchange implements Exchange, Parked {
     this.abort.abort();
   }
 
+  /** The gateway is going: the client is told so, and the upstream that nobody waits any more. */
+  shutDown(): void {
+    if (this.outcome !== undefined) return;
+    const text = 'the gateway is shutting down; the request may or may not have run';
+    this.refuse(failure(new GatewayError(GATEWAY_CODE.shuttingDown, text, { status: 503 })));
+  }
+
   /** Whether a request is this one again, at the same upstream. */
   isSame(message: Message, upstreamName: string): boolean {
     this.digest ??= requestDigest(this.message);
@@ -139,15 +148,25 @@ export class ModernExchange implements Exchange, Parked {
     return this.questions.problem(answers);
   }
 
+  /**
+   * The capability, as JSON text, that a retry lacks to be asked once more what it does not answer; undefined when it
+   * lacks none.
+   */
+  missingToAskAgain(client: ClientDescription, answers: ReadonlyMap<string, string>): string | undefined {
+    return this.questions.missingToAskAgain(client.capabilities, answers);
+  }
+
   /** The client is back with answers, and waits on another response. */
-  resume(leg: Leg, answers: ReadonlyMap<string, string>): void {
+  resume(leg: Leg, client: ClientDescription, answers: ReadonlyMap<string, string>): void {
     this.handle = undefined;
+    this.client = client;
     this.serve(leg);
     const kept = this.kept.splice(0);
     this.keptBytes = 0;
     for (const message of kept) {
-      if (message.method !== 'notifications/progress') leg.send(message.text);
-      else if (leg.progressToken !== undefined) leg.send(withProgressToken(message, leg.progressToken).text);
+      if (message.method === 'notifications/progress') {
+        if (leg.progressToken !== undefined) leg.send(withProgressToken(message, leg.progressToken).text);
+      } else if (isWanted(message, client.logLevel)) leg.send(message.text);
     }
     if (this.outcome !== undefined) {
       leg.finish(this.outcome);
@@ -212,14 +231,7 @@ export class ModernExchange implements Exchange, Parked {
     if (missing === undefined) return;
     if (this.leg?.committed === false) {
       // Nothing was sent yet, so the client can still be told in the way the specification demands.
-      this.refuse({
-        kind: 'failed',
-        origin: 'gateway',
-        code: MISSING_CLIENT_CAPABILITY,
-        text: 'Missing required client capability',
-        data: `{"requiredCapabilities":${missing}}`,
-        status: 400,
-      });
+      this.refuse(failure(lacksCapability(missing)));
     }
     throw new GatewayError(METHOD_NOT_FOUND, `the client did not declare what ${method} needs`);
   }
@@ -262,6 +274,18 @@ export class ModernExchange implements Exchange, Parked {
       `{"resultType":"input_required","inputRequests":${requests},"requestState":${JSON.stringify(this.handle)}}`,
     );
   }
+}
+
+/**
+ * The error for a client that did not declare what it takes to be asked.
+ * @param missing JSON text of a `ClientCapabilities` object
+ * @see /specification/2026-07-28/basic/index#meta
+ */
+export function lacksCapability(missing: string): GatewayError {
+  return new GatewayError(MISSING_CLIENT_CAPABILITY, 'Missing required client capability', {
+    status: 400,
+    data: `{"requiredCapabilities":${missing}}`,
+  });
 }
 
 /** What a question is refused with when its exchange ended first. */

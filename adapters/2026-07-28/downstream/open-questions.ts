@@ -1,6 +1,7 @@
+import { now } from '../../../src/clock/clock.js';
 import type { GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
-import { answerProblem } from '../../../src/translation/question.js';
+import { answerProblem, missingCapability } from '../../../src/translation/question.js';
 
 interface OpenQuestion {
   readonly question: Question;
@@ -29,7 +30,7 @@ export class OpenQuestions {
   /** When the question was asked that has waited longest, in milliseconds since the epoch; now when there is none. */
   get oldestAt(): number {
     const [first] = this.open.values();
-    return first?.askedAt ?? Date.now();
+    return first?.askedAt ?? now();
   }
 
   /** Adds a question. `withdraw` takes it back with an error, unless it was answered before. */
@@ -39,7 +40,7 @@ export class OpenQuestions {
     let reject: (error: GatewayError) => void = () => undefined;
     const answer = new Promise<Answer>((resolve, rejectAnswer) => {
       reject = rejectAnswer;
-      this.open.set(key, { question, askedAt: Date.now(), resolve, reject: rejectAnswer });
+      this.open.set(key, { question, askedAt: now(), resolve, reject: rejectAnswer });
     });
     return {
       answer,
@@ -64,6 +65,19 @@ export class OpenQuestions {
       const answer = answers.get(key);
       const problem = answer === undefined ? undefined : answerProblem(question.method, answer);
       if (problem !== undefined) return `inputResponses[${JSON.stringify(key)}] ${problem}`;
+    }
+    return undefined;
+  }
+
+  /**
+   * The capability, as JSON text, that a client lacks to be asked again what these answers leave open; undefined when
+   * it lacks none.
+   */
+  missingToAskAgain(capabilities: string, answers: ReadonlyMap<string, string>): string | undefined {
+    for (const [key, { question }] of this.open) {
+      if (answers.has(key)) continue;
+      const missing = missingCapability(capabilities, question.method, question.params);
+      if (missing !== undefined) return missing;
     }
     return undefined;
   }

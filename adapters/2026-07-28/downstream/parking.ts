@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { now } from '../../../src/clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 
 const HANDLE = 'gangway.';
@@ -96,7 +97,7 @@ export class Parking<T extends Parked> {
         this.remove(handle);
         parked.expire();
       },
-      Math.max(0, since + parkMs - Date.now()),
+      Math.max(0, since + parkMs - now()),
     );
     timer.unref();
     this.places.set(handle, { parked, size, timer });

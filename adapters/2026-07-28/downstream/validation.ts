@@ -4,7 +4,7 @@ import type { HttpRequest } from '../../../src/http/port.js';
 import { INVALID_PARAMS } from '../../../src/jsonrpc/error-code.js';
 import type { Message } from '../../../src/jsonrpc/message.js';
 import { HEADER_MISMATCH, UNSUPPORTED_PROTOCOL_VERSION } from '../../../src/translation/error.js';
-import { decodeHeaderValue } from '../../../src/translation/header-value.js';
+import { decodeHeaderValue, encodeHeaderValue } from '../../../src/translation/header-value.js';
 import { isLogLevel } from '../../../src/translation/log-level.js';
 import { RESERVED_META, reservedMeta, reservedMetaString } from '../../../src/translation/reserved-meta.js';
 import { requestName } from '../request-name.js';
@@ -33,13 +33,7 @@ export function describeClient(
     throw invalid(`_meta["${RESERVED_META.protocolVersion}"] is required and must be a string`);
   }
   checkVersionHeader(request, revision, options);
-  if (!isModernRevision(revision)) {
-    const data = JSON.stringify({ supported: options.servedRevisions, requested: revision.slice(0, 100) });
-    throw new GatewayError(UNSUPPORTED_PROTOCOL_VERSION, 'Unsupported protocol version', {
-      status: 400,
-      data,
-    });
-  }
+  checkRevision(revision, options);
   const capabilities = reservedMeta(message, 'clientCapabilities');
   if (capabilities?.startsWith('{') !== true) {
     throw invalid(`_meta["${RESERVED_META.clientCapabilities}"] is required and must be an object`);
@@ -62,6 +56,29 @@ export function describeClient(
   };
 }
 
+/**
+ * Checks what a modern notification says of itself against its headers. Which headers one must have is not specified, so
+ * none is missed; but what is said twice must be the same.
+ * @throws GatewayError HTTP 400 with -32602, -32020 or -32022
+ * @see /specification/2026-07-28/basic/transports/streamable-http#sending-messages
+ */
+export function checkNotification(request: HttpRequest, message: Message, options: ValidationOptions): void {
+  const revision = reservedMetaString(message, 'protocolVersion');
+  if (revision !== undefined) {
+    if (request.headers['mcp-protocol-version'] !== undefined) checkVersionHeader(request, revision, options);
+    checkRevision(revision, options);
+  } else if (reservedMeta(message, 'protocolVersion') !== undefined) {
+    throw invalid(`_meta["${RESERVED_META.protocolVersion}"] must be a string`);
+  }
+  if (request.headers['mcp-method'] !== undefined) checkMethodHeader(request, message);
+}
+
+function checkRevision(revision: string, { servedRevisions }: ValidationOptions): void {
+  if (isModernRevision(revision)) return;
+  const data = JSON.stringify({ supported: servedRevisions, requested: revision.slice(0, 100) });
+  throw new GatewayError(UNSUPPORTED_PROTOCOL_VERSION, 'Unsupported protocol version', { status: 400, data });
+}
+
 function checkVersionHeader(request: HttpRequest, revision: string, options: ValidationOptions): void {
   const header = request.headers['mcp-protocol-version'];
   if (header === revision) return;
@@ -76,7 +93,8 @@ function checkMethodHeader(request: HttpRequest, message: Message): void {
   const header = request.headers['mcp-method'];
   const method = message.method ?? '';
   if (header === undefined) throw mismatch('the Mcp-Method header is required');
-  if (header !== method && decodeHeaderValue(header) !== method) {
+  // Only a name that no header can carry is encoded: whoever filters by method compares plain text.
+  if (header !== method && header !== encodeHeaderValue(method)) {
     throw mismatch(`Mcp-Method header value ${shown(header)} does not match body value ${shown(method)}`);
   }
 }

@@ -1,6 +1,7 @@
 import type { UpstreamContext } from '../../adapter.js';
 import { authorizationFor } from '../../../src/auth/upstream-authorization.js';
 import type { Caller } from '../../../src/exchange/exchange.js';
+import { isPlainHeaderValue } from '../../../src/exchange/passed-headers.js';
 import type { Message } from '../../../src/jsonrpc/message.js';
 import { encodeHeaderValue } from '../../../src/translation/header-value.js';
 import { requestName } from '../request-name.js';
@@ -17,7 +18,8 @@ export function requestHeaders(
   revision: string,
   passed: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const headers: Record<string, string> = { ...passed };
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(passed)) if (isPlainHeaderValue(value)) headers[name] = value;
   headers['content-type'] = 'application/json';
   headers['accept'] = 'application/json, text/event-stream';
   const authorization = authorizationFor(context.upstream, caller);

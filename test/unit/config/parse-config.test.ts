@@ -66,6 +66,7 @@ describe('defaults', () => {
         parkMs: 300_000,
         streamCommitMs: 5000,
         keepAliveMs: 15_000,
+        stallMs: 60_000,
         upstreamSessionIdleMs: 600_000,
         eraTtlMs: 3_600_000,
         eraRetryMs: 1000,
