@@ -343,6 +343,26 @@ describe('X17 what the client did not declare', () => {
     expect((await tools).message.error.data).toEqual({ requiredCapabilities: { sampling: { tools: {} } } });
   });
 
+  test('X17 a mode of elicitation that was not declared is -32602 to the server', async () => {
+    const { upstream, url } = await driven();
+    const leg = runLeg(url, { capabilities: { elicitation: { form: {} } } });
+    const call = await upstream.call();
+    call.ask(1, {
+      ...form('x'),
+      params: { mode: 'url', message: 'x', url: 'https://a.example', elicitationId: 'e' },
+    });
+    expect(await upstream.answerTo(1)).toMatchObject({ error: { code: -32602 } });
+    expect((await leg).message.error.code).toBe(-32021);
+    await upstream.until(() => upstream.streams.length > 0);
+    upstream.streams[0]?.send({
+      jsonrpc: '2.0',
+      id: 'd',
+      method: 'elicitation/create',
+      params: { mode: 'url' },
+    });
+    expect(await upstream.answerTo('d')).toMatchObject({ error: { code: -32602 } });
+  });
+
   test('X17 -32042 towards a client without URL mode is -32021', async () => {
     const upstream = closing(
       await startScriptedServer(

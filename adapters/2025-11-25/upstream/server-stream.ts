@@ -1,10 +1,9 @@
 import { GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Question } from '../../../src/exchange/question.js';
-import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, idKey, paramString } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
-import { QUESTION_METHODS, missingCapability } from '../../../src/translation/question.js';
+import { QUESTION_METHODS, missingCapability, undeclaredCode } from '../../../src/translation/question.js';
 import { SeenEvents } from '../../../src/sse/seen-events.js';
 import { Backoff } from '../../../src/upstreams/backoff.js';
 import { type ReadingRequest, readResponse } from '../../../src/upstreams/response-reader.js';
@@ -182,7 +181,10 @@ export class ServerStream {
   private interactiveCalls({ method, params }: Question): InteractiveCalls {
     const { capabilities, interactive } = this.session;
     if (!QUESTION_METHODS.has(method) || missingCapability(capabilities, method, params) !== undefined) {
-      throw new GatewayError(METHOD_NOT_FOUND, `the client did not declare what ${method} needs`);
+      throw new GatewayError(
+        undeclaredCode(capabilities, method),
+        `the client did not declare what ${method} needs`,
+      );
     }
     return interactive;
   }

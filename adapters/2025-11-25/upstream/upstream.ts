@@ -13,6 +13,7 @@ import type { ChangeFilter } from '../../../src/exchange/change-filter.js';
 import { type Outcome, failure } from '../../../src/exchange/outcome.js';
 import { introductionOf } from '../../../src/exchange/relay.js';
 import type { Probe } from '../../../src/exchange/probe.js';
+import { withIncreasingProgress } from '../../../src/exchange/increasing-progress.js';
 import { isRepeatable } from '../../../src/exchange/repeatable.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { memberOf, scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
@@ -61,7 +62,8 @@ export class LegacyUpstream implements UpstreamHalf {
     return { era: this.era, message: lease.session.initialize };
   }
 
-  async run(exchange: Exchange): Promise<Outcome> {
+  async run(request: Exchange): Promise<Outcome> {
+    const exchange = isRepeatable(request.method) ? withIncreasingProgress(request) : request;
     let repeated = false;
     let reopened = false;
     for (;;) {
