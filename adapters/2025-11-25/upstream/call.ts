@@ -102,13 +102,19 @@ export class LegacyCall implements SessionCall, ProgressSink {
       return this.finished;
     }
     this.exchange.signal.addEventListener('abort', this.onCancel, { once: true });
-    const headers = { ...this.session.headers(this.exchange.caller), ...this.exchange.headers };
-    this.sent = true;
-    if (this.interactive !== undefined) this.session.interactive.add(this.interactive);
     this.session.calls.add(this);
     if (this.exchange.progressToken !== undefined) this.session.progress.add(this);
-    this.read({ method: 'POST', headers, body: this.requestText() }, (end) => this.afterPost(end));
+    const ready = this.interactive && this.session.interactive.add(this.interactive);
+    if (ready === undefined) this.send();
+    else void ready.then(() => this.send());
     return this.finished;
+  }
+
+  private send(): void {
+    if (this.ended) return;
+    this.sent = true;
+    const headers = { ...this.session.headers(this.exchange.caller), ...this.exchange.headers };
+    this.read({ method: 'POST', headers, body: this.requestText() }, (end) => this.afterPost(end));
   }
 
   /** The session is over: no answer will come any more. @param known the upstream still knows the session */

@@ -156,7 +156,10 @@ export class ServerStream {
   private route(message: Message): void {
     const { conversation } = this.session;
     if (message.kind === 'request') {
-      void this.answer(message);
+      const answered = this.answer(message);
+      if (message.method === 'roots/list' && conversation === undefined) {
+        this.session.interactive.rootsWanted(answered.then(() => this.session.settle()));
+      }
       return;
     }
     if (message.kind !== 'notification') return;

@@ -19,6 +19,8 @@ import { ProgressRoutes } from './progress-routes.js';
 import { ResourceSubscriptions } from './resource-subscriptions.js';
 import { ServerStream } from './server-stream.js';
 
+/** How long an upstream has, behind the answer to a ping, to act on what it read before, in milliseconds. */
+const SETTLE_MS = 50;
 /** How long the gateway waits for the answer to a notification, a response or a DELETE, in milliseconds. */
 const CONTROL_TIMEOUT_MS = 10_000;
 
@@ -73,9 +75,8 @@ export class UpstreamSession {
     readonly capabilities: string,
   ) {
     this.over = new Promise((resolve) => (this.resolveOver = resolve));
-    this.interactive = new InteractiveCalls(
-      Math.min(HOLD_MS, context.config.timeouts.questionMs),
-      () => void this.post(printNotification('notifications/roots/list_changed')),
+    this.interactive = new InteractiveCalls(Math.min(HOLD_MS, context.config.timeouts.questionMs), () =>
+      this.post(printNotification('notifications/roots/list_changed')),
     );
   }
 
@@ -161,6 +162,16 @@ export class UpstreamSession {
   /** Asks the upstream whether it still knows the session: a 404 to something else may mean other things. */
   async check(): Promise<void> {
     await this.request('ping', '{}');
+  }
+
+  /**
+   * Resolves when the upstream can be taken to have acted on what it was told last. When it answers a ping it has read
+   * that; what it does then, with files perhaps, it says to nobody.
+   */
+  async settle(): Promise<void> {
+    if (this.ended) return;
+    await this.check();
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref());
   }
 
   /** Sends a request of the gateway's own. Resolves with the response; undefined when there was none. */
