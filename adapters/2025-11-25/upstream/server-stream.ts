@@ -169,6 +169,18 @@ export class ServerStream {
         this.questions.get(idKey(valueText(message.text, requestId)))?.abort(paramString(message, 'reason'));
       return;
     }
+    if (message.method === 'notifications/progress') {
+      const { progress } = this.session;
+      if (progress.deliver(message)) return;
+      const ofTask = progress.ofTask(message);
+      if (ofTask === undefined)
+        this.session.context.log.debug(
+          { upstream: this.session.context.name },
+          'dropped progress for an unknown token',
+        );
+      else conversation?.notify(ofTask);
+      return;
+    }
     if (conversation === undefined) this.session.change(message);
     else conversation.notify(message);
   }

@@ -15,6 +15,7 @@ import { errorMessageIn, upstreamError } from '../../../src/upstreams/upstream-e
 import { withTimeout } from '../../../src/upstreams/with-timeout.js';
 import { readMessages } from './incoming.js';
 import { InteractiveCalls } from './interactive-calls.js';
+import { ProgressRoutes } from './progress-routes.js';
 import { ResourceSubscriptions } from './resource-subscriptions.js';
 import { ServerStream } from './server-stream.js';
 
@@ -43,11 +44,14 @@ export class UpstreamSession {
   /** The log level last asked of the upstream for clients that state theirs on each request. */
   logLevel: string | undefined;
   ended = false;
+  /** Resolves when the upstream has taken the client's `initialized`; undefined while none is on its way. */
+  beginning: Promise<void> | undefined;
   /** Calls in flight during which this session's client may be asked. */
   readonly interactive: InteractiveCalls;
   /** Everything that must not outlive the session. */
   readonly calls = new Set<SessionCall>();
   readonly subscriptions = new ResourceSubscriptions(this);
+  readonly progress = new ProgressRoutes();
   /** Resolves when the session is over, whoever ended it. */
   readonly over: Promise<void>;
   /** The upstream no longer knows the session. Set by whoever keeps it. */
@@ -99,6 +103,17 @@ export class UpstreamSession {
    */
   async post(text: string, caller: Caller = this.caller): Promise<ResponseEnd> {
     return send(this.context, 'POST', this.headers(caller), text);
+  }
+
+  /**
+   * The client's `initialized` is on its way: what the client sends after it must not overtake it, because servers refuse
+   * requests before it.
+   * @see /specification/2025-11-25/basic/lifecycle#initialization
+   */
+  begins(posting: Promise<unknown>): void {
+    this.beginning = posting.then(() => {
+      this.beginning = undefined;
+    });
   }
 
   /** Opens the standalone stream, once. Resolves with whether the upstream offers one. */

@@ -76,6 +76,7 @@ export class LegacyUpstream implements UpstreamHalf {
       }
       const { session } = lease;
       try {
+        if (session.beginning !== undefined) await session.beginning;
         const end = await this.call(session, exchange);
         if (end.kind === 'outcome') return end.outcome;
         if (end.kind === 'unknown') {
@@ -121,7 +122,9 @@ export class LegacyUpstream implements UpstreamHalf {
     try {
       const draft = new Draft(message.text);
       stripReservedMeta(message, draft);
-      const end = await lease.session.post(draft.print(), from.caller);
+      const posting = lease.session.post(draft.print(), from.caller);
+      if (message.method === 'notifications/initialized') lease.session.begins(posting);
+      const end = await posting;
       if (end.kind === 'failed') throw end.error;
       if (end.kind === 'status') {
         const answer = errorMessageIn(end.body, this.context.config.limits.jsonDepth);
