@@ -50,6 +50,8 @@ class Listening {
   private watch: Watch | undefined;
   private attempt = 0;
   private backoff: Backoff | undefined;
+  /** Why the last attempt to open a lost watch again failed. */
+  private lost: GatewayError | undefined;
   private over = false;
 
   constructor(
@@ -82,10 +84,14 @@ class Listening {
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
         if (this.acknowledged === undefined) this.end(failure(error));
-        else await this.pause();
+        else {
+          this.lost = error;
+          await this.pause();
+        }
         if (this.over) return;
         continue;
       }
+      this.lost = undefined;
       if (this.over) {
         watch.close();
         return;
@@ -95,7 +101,8 @@ class Listening {
       watch.close();
       break;
     }
-    this.end(gracefulEnd(this.exchange));
+    // A graceful end would say that there is nothing more to hear; that nothing can be heard any more is an error.
+    this.end(this.lost === undefined ? gracefulEnd(this.exchange) : failure(this.lost));
   }
 
   /** Goes on with a watch, unless it cannot bring what was promised. */

@@ -6,7 +6,6 @@ import { now } from '../../../src/clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Caller, Introduction } from '../../../src/exchange/exchange.js';
 import { remembering } from '../../../src/exchange/remembering.js';
-import { scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
 import { openSession } from './handshake.js';
 import type { UpstreamSession } from './session.js';
 import { printUpstreamState, restoreSession } from './stored-session.js';
@@ -143,9 +142,6 @@ export class SessionPool {
   private adopt(session: UpstreamSession, introduction: Introduction): void {
     this.sessions.set(session.key, session);
     session.onLost = () => this.lose(session);
-    // A server may ask outside any call, and then this stream is the only way it can.
-    if (session.conversation === undefined && mayBeAsked(introduction.client.capabilities))
-      void session.openStream();
     if (session.conversation === undefined) this.own(session, callerKey(introduction));
     session.conversation?.onEnd(() => void this.drop(session, !isSuspended(session)));
   }
@@ -221,12 +217,6 @@ export class SessionPool {
 /** Whether its client will be back, in another process, and need it. */
 function isSuspended(session: UpstreamSession): boolean {
   return session.conversation?.suspended === true;
-}
-
-/** Whether the capabilities let a server ask anything. */
-function mayBeAsked(capabilities: string): boolean {
-  const { members } = scanInnerObject(capabilities, 0);
-  return members.some(({ key }) => key === 'elicitation' || key === 'sampling' || key === 'roots');
 }
 
 function callerKey({ caller }: Introduction): string {
