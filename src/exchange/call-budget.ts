@@ -1,6 +1,5 @@
 import { now } from '../clock/clock.js';
 
-
 /**
  * How long one upstream call may take: a budget that every sign of life renews, up to an absolute bound.
  * While a question waits for a person only the absolute bound counts.

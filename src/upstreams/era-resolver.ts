@@ -55,8 +55,7 @@ export class EraResolver {
     const { pin, ttlMs, retryMs } = this.options;
     if (pin !== 'auto') return pin;
     if (this.known !== undefined && now() - this.known.since < ttlMs) return this.known.era;
-    if (this.lastFailure !== undefined && now() - this.lastFailure.at < retryMs)
-      throw this.lastFailure.error;
+    if (this.lastFailure !== undefined && now() - this.lastFailure.at < retryMs) throw this.lastFailure.error;
     const key = introduction.caller.principal.key;
     let probing = this.probing.get(key);
     if (probing === undefined) {
