@@ -15,6 +15,7 @@ export function legacyFeatures(revision: string): LegacyFeatures {
     elicitation: since('2025-06-18'),
     audio: since('2025-03-26'),
     urlElicitation: since('2025-11-25'),
+    titledChoices: since('2025-11-25'),
     samplingTools: since('2025-11-25'),
   };
 }

@@ -20,8 +20,17 @@ export function offeredChanges(initialize: Message): OfferedChanges {
     const member = memberOf(memberOf(root, kind)?.object, name);
     return member !== undefined && text.startsWith('true', member.start);
   };
-  return {
-    lists: new Set(LIST_KINDS.filter((kind) => flag(kind, 'listChanged'))),
-    subscribe: flag('resources', 'subscribe'),
-  };
+  const lists = LIST_KINDS.filter((kind) => flag(kind, 'listChanged'));
+  return offerOf(lists, flag('resources', 'subscribe'));
+}
+
+/** The few offers there are, each once: thousands of sessions keep what they were offered. */
+const OFFERS = new Map<string, OfferedChanges>();
+
+/** @param lists in the order of `LIST_KINDS` */
+export function offerOf(lists: readonly ListKind[], subscribe: boolean): OfferedChanges {
+  const key = `${lists.join(' ')} ${subscribe}`;
+  let offer = OFFERS.get(key);
+  if (offer === undefined) OFFERS.set(key, (offer = { lists: new Set(lists), subscribe }));
+  return offer;
 }

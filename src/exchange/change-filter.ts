@@ -45,8 +45,13 @@ export function wants(filter: ChangeFilter, message: Message): boolean {
   if (change === undefined) return false;
   if ('list' in change) return filter.lists.has(change.list);
   if (filter.uris.has(change.uri)) return true;
-  for (const uri of filter.uris) if (isPartOf(change.uri, uri)) return true;
+  for (const uri of filter.uris) if (isOf(change.uri, uri)) return true;
   return false;
+}
+
+/** Whether the update of one resource is for those who subscribed to the other: it is that one, or a part of it. */
+export function isOf(updated: string, subscribed: string): boolean {
+  return updated === subscribed || isPartOf(updated, subscribed);
 }
 
 /** Whether one uri names something inside what the other names: `a/b` is inside `a`, `ab` is not. */

@@ -6,6 +6,7 @@
 import type { Principal } from '../auth/principal.js';
 import type { Message, RawId } from '../jsonrpc/message.js';
 import type { ChangeFilter } from './change-filter.js';
+import type { Ended } from './ending.js';
 import type { Outcome } from './outcome.js';
 import type { Probe } from './probe.js';
 import type { Answer, Question } from './question.js';
@@ -36,12 +37,10 @@ export interface Caller {
   readonly conversation?: Conversation;
 }
 
-/** A client's session as the other side sees it: an identity, an end, and a way to say what belongs to no request. */
-export interface Conversation {
+/** A client's session as the other side sees it: an identity, an end (in this process at least), and a way to say what belongs to no request. */
+export interface Conversation extends Ended {
   /** Unique in this process; not the session id, which is a secret of the client. */
   readonly key: string;
-  /** Aborted when the session has ended, in this process at least. */
-  readonly ended: AbortSignal;
   /** The session has ended here but goes on elsewhere or later: what it has at the upstream stays. */
   readonly suspended: boolean;
   /** What `rememberUpstream` was last given, perhaps by an earlier run of the gateway. */
@@ -95,7 +94,6 @@ export interface Introduction {
   readonly client: ClientDescription;
   readonly caller: Caller;
   readonly headers: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
   /** The client's own `initialize` or `server/discover` request, when it sent one. */
   readonly message?: Message;
 }

@@ -1,5 +1,7 @@
 import type { Message } from '../jsonrpc/message.js';
 import { progressValue } from '../translation/progress.js';
+import { deriveExchange } from './derive.js';
+import type { Exchange } from './exchange.js';
 
 /**
  * Lets progress pass only while it grows, as both eras demand of one request; what one era's server repeats or counts
@@ -16,4 +18,13 @@ export class IncreasingProgress {
     this.last = value;
     return true;
   }
+}
+
+/** An exchange whose request may be sent more than once: a second attempt that counts anew must not be seen to. */
+export function withIncreasingProgress(exchange: Exchange): Exchange {
+  if (exchange.progressToken === undefined) return exchange;
+  const progress = new IncreasingProgress();
+  return deriveExchange(exchange, {
+    notify: (message) => !progress.passes(message) || exchange.notify(message),
+  });
 }

@@ -9,6 +9,7 @@ import {
   missingCapability,
   portableParams,
 } from '../translation/question.js';
+import { elicitationParamsToLegacy } from '../translation/elicitation.js';
 import type { LegacyFeatures } from '../translation/legacy-features.js';
 import { samplingParamsToLegacy } from '../translation/sampling.js';
 import { deriveExchange } from './derive.js';
@@ -166,8 +167,11 @@ function usableAnswer(question: Question, answer: Answer | undefined): Answer {
 function forLegacyClient({ key, method, params }: Question, features: LegacyFeatures): Question {
   const portable = portableParams(params);
   if (portable === undefined) return { key, method };
-  const sampling = method === 'sampling/createMessage';
-  return { key, method, params: sampling ? samplingParamsToLegacy(portable, features) : portable };
+  if (method === 'sampling/createMessage')
+    return { key, method, params: samplingParamsToLegacy(portable, features) };
+  if (method === 'elicitation/create')
+    return { key, method, params: elicitationParamsToLegacy(portable, features) };
+  return { key, method, params: portable };
 }
 
 /** The server's questions and state; undefined when the result has neither, or questions nobody knows. */

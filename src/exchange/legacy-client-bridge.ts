@@ -125,8 +125,9 @@ export class LegacyClientBridge implements Bridge {
 
   attach(from: Introduction, upstream: UpstreamHalf): void {
     const { conversation } = from.caller;
-    if (conversation !== undefined)
-      this.listenFor(from, upstream).attach(this.introduction(from), conversation);
+    if (conversation === undefined) return;
+    const introduction = this.introduction(from);
+    this.listenFor(introduction, upstream).attach(introduction, conversation);
   }
 
   /** `resources/subscribe` and its opposite, over the subscription this session shares with others. */
@@ -136,13 +137,13 @@ export class LegacyClientBridge implements Bridge {
     if (uri === undefined || conversation === undefined) {
       return { kind: 'failed', origin: 'upstream', code: INVALID_PARAMS, text: '"uri" must be a string' };
     }
+    const from = this.introduction(introductionOf(exchange));
     if (exchange.method === 'resources/unsubscribe') {
-      for (const listen of this.listens.values()) listen.unsubscribe(conversation, uri);
+      this.listens.get(listenKey(from))?.unsubscribe(conversation, uri);
       return emptyResult();
     }
-    const from = introductionOf(exchange);
     try {
-      await this.listenFor(from, upstream).subscribe(this.introduction(from), conversation, uri);
+      await this.listenFor(from, upstream).subscribe(from, conversation, uri);
     } catch (error) {
       if (error instanceof GatewayError) return failure(error);
       throw error;
@@ -150,8 +151,7 @@ export class LegacyClientBridge implements Bridge {
     return emptyResult();
   }
 
-  private listenFor(from: Introduction, upstream: UpstreamHalf): SharedListen {
-    const introduction = this.introduction(from);
+  private listenFor(introduction: Introduction, upstream: UpstreamHalf): SharedListen {
     const key = listenKey(introduction);
     let listen = this.listens.get(key);
     if (listen === undefined) {
@@ -235,7 +235,7 @@ export class LegacyClientBridge implements Bridge {
   }
 }
 
-/** One subscription per credential and capabilities, in the upstream's words. */
+/** One subscription per credential and capabilities, in the upstream's words: the same for a session as long as it lasts. */
 function listenKey({ caller, client }: Introduction): string {
   return `${caller.principal.key} ${client.capabilities}`;
 }

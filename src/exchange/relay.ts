@@ -107,8 +107,8 @@ export class UpstreamRelay implements Relay {
 
 /** Who is behind an exchange, for everything but the exchange itself. */
 export function introductionOf(exchange: Exchange): Introduction {
-  const { era, client, caller, headers, signal } = exchange;
-  return { era, client, caller, headers, signal };
+  const { era, client, caller, headers } = exchange;
+  return { era, client, caller, headers };
 }
 
 function isProtocolRefusal(error: GatewayError): boolean {

@@ -5,7 +5,15 @@ import type { Message } from '../jsonrpc/message.js';
 import type { Logger } from '../telemetry/logger.js';
 import { stripReservedMeta } from '../translation/reserved-meta.js';
 import { Backoff } from '../upstreams/backoff.js';
-import { type ChangeFilter, LIST_KINDS, NO_CHANGES, isNothing, isWithin, wants } from './change-filter.js';
+import {
+  type ChangeFilter,
+  LIST_KINDS,
+  NO_CHANGES,
+  changeOf,
+  isNothing,
+  isOf,
+  isWithin,
+} from './change-filter.js';
 import { ChangeThrottle } from './change-throttle.js';
 import type { Conversation, Introduction, UpstreamHalf, Watch } from './exchange.js';
 import { possibleChanges } from './listen-service.js';
@@ -17,17 +25,17 @@ const THROTTLE_MS = 200;
 /** A subscription that lasted this long, in milliseconds, is reason to try again soon when it breaks. */
 const STABLE_MS = 30_000;
 
-interface Member {
-  lists: boolean;
-  readonly uris: Set<string>;
-}
-
 /**
  * One subscription to a modern upstream for all legacy sessions of one credential (X24): opened when first needed, opened
  * anew before the old one closes when more is wanted, re-opened when it breaks, and closed when nobody wants anything.
  */
 export class SharedListen {
-  private readonly members = new Map<Conversation, Member>();
+  /** Whoever is here, with the resources it wants to hear of, if any. */
+  private readonly members = new Map<Conversation, Set<string> | undefined>();
+  /** Who wants to hear of changed lists. */
+  private readonly forLists = new Set<Conversation>();
+  /** Who wants to hear of a resource. */
+  private readonly byUri = new Map<string, Set<Conversation>>();
   private watch: Watch | undefined;
   private openedAt = 0;
   private covered = NO_CHANGES;
@@ -58,16 +66,19 @@ export class SharedListen {
   /** A session wants to hear of changed lists. */
   attach(from: Introduction, conversation: Conversation): void {
     this.introduction = from;
-    this.memberOf(conversation).lists = true;
+    this.join(conversation);
+    this.forLists.add(conversation);
+    // Thousands of sessions want the same, and what one of them costs must not depend on how many there are.
+    if (this.watch !== undefined && this.covered.lists.size === LIST_KINDS.length) return;
     this.cover().catch((error: unknown) => this.failed(error));
   }
 
   /** A session wants to hear of a resource. @throws GatewayError the upstream does not honour it */
   async subscribe(from: Introduction, conversation: Conversation, uri: string): Promise<void> {
     this.introduction = from;
-    const member = this.memberOf(conversation);
-    const had = member.uris.has(uri);
-    member.uris.add(uri);
+    this.join(conversation);
+    const had = this.members.get(conversation)?.has(uri) === true;
+    this.want(conversation, uri);
     try {
       const honoured = await this.cover(uri);
       if (!honoured.uris.has(uri)) {
@@ -86,7 +97,8 @@ export class SharedListen {
   }
 
   unsubscribe(conversation: Conversation, uri: string): void {
-    this.members.get(conversation)?.uris.delete(uri);
+    this.members.get(conversation)?.delete(uri);
+    this.forget(conversation, uri);
     this.closeIfUnwanted();
   }
 
@@ -113,17 +125,30 @@ export class SharedListen {
     watch?.close();
   }
 
-  private memberOf(conversation: Conversation): Member {
-    let member = this.members.get(conversation);
-    if (member === undefined) {
-      member = { lists: false, uris: new Set() };
-      this.members.set(conversation, member);
-      conversation.ended.addEventListener('abort', () => this.leave(conversation), { once: true });
-    }
-    return member;
+  private join(conversation: Conversation): void {
+    if (this.members.has(conversation)) return;
+    this.members.set(conversation, undefined);
+    conversation.onEnd(() => this.leave(conversation));
+  }
+
+  private want(conversation: Conversation, uri: string): void {
+    const own = this.members.get(conversation);
+    if (own === undefined) this.members.set(conversation, new Set([uri]));
+    else own.add(uri);
+    const wanting = this.byUri.get(uri);
+    if (wanting === undefined) this.byUri.set(uri, new Set([conversation]));
+    else wanting.add(conversation);
+  }
+
+  private forget(conversation: Conversation, uri: string): void {
+    const wanting = this.byUri.get(uri);
+    wanting?.delete(conversation);
+    if (wanting?.size === 0) this.byUri.delete(uri);
   }
 
   private leave(conversation: Conversation): void {
+    for (const uri of this.members.get(conversation) ?? []) this.forget(conversation, uri);
+    this.forLists.delete(conversation);
     this.members.delete(conversation);
     if (this.members.size > 0) {
       this.closeIfUnwanted();
@@ -134,14 +159,12 @@ export class SharedListen {
   }
 
   private closeIfUnwanted(): void {
-    if (isNothing(this.wanted())) this.drop();
+    if (this.forLists.size === 0 && this.byUri.size === 0) this.drop();
   }
 
   /** What all members together want. */
   private wanted(): ChangeFilter {
-    const members = [...this.members.values()];
-    const lists = members.some((member) => member.lists) ? LIST_KINDS : [];
-    return { lists: new Set(lists), uris: new Set(members.flatMap((member) => [...member.uris])) };
+    return { lists: new Set(this.forLists.size > 0 ? LIST_KINDS : []), uris: new Set(this.byUri.keys()) };
   }
 
   /**
@@ -225,10 +248,19 @@ export class SharedListen {
     const draft = new Draft(change.text);
     stripReservedMeta(change, draft);
     const message = redraw(draft);
-    for (const [conversation, member] of this.members) {
-      const lists = new Set(member.lists ? LIST_KINDS : []);
-      if (wants({ lists, uris: member.uris }, message)) conversation.notify(message);
-    }
+    for (const conversation of this.wanting(message)) conversation.notify(message);
+  }
+
+  private wanting(change: Message): Iterable<Conversation> {
+    const what = changeOf(change);
+    if (what === undefined) return [];
+    if ('list' in what) return this.forLists;
+    const names = [...this.byUri.keys()].filter((uri) => isOf(what.uri, uri));
+    const [only] = names;
+    if (only === undefined) return [];
+    if (names.length === 1) return this.byUri.get(only) ?? [];
+    // Who wants a whole and a part of it is told once.
+    return new Set(names.flatMap((uri) => [...(this.byUri.get(uri) ?? [])]));
   }
 }
 

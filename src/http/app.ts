@@ -101,10 +101,11 @@ export function createHttpApp(options: HttpOptions): HttpApp {
   });
 
   /**
-   * A POST to an endpoint by its plain path, from no browser, is all the traffic there is to speak of. It meets the same
-   * checks in the same order without a context, a router and their promises, which cost more than the checks.
+   * A request for an endpoint by its plain path, from no browser, is all the traffic there is to speak of. It meets the
+   * same checks in the same order without a context, a router and their promises, which cost more than the checks, and
+   * which an open stream would hold for as long as it lasts.
    */
-  const answerPost = async (
+  const answerPlain = async (
     upstream: string,
     request: IncomingMessage,
     response: ServerResponse,
@@ -121,10 +122,11 @@ export function createHttpApp(options: HttpOptions): HttpApp {
   const callback = koa.callback();
   return {
     handler: (request, response) => {
-      const plain = request.method === 'POST' && request.headers.origin === undefined;
+      const { method } = request;
+      const plain = (method === 'POST' || method === 'GET' || method === 'DELETE') && !fromPage(request);
       const upstream = plain ? endpoints.at(request.url ?? '') : undefined;
       if (upstream === undefined) void callback(request, response);
-      else void answerPost(upstream, request, response);
+      else void answerPlain(upstream, request, response);
     },
     options,
     running,
@@ -132,6 +134,15 @@ export function createHttpApp(options: HttpOptions): HttpApp {
       return keepAlive.size;
     },
   };
+}
+
+/** Whether a page in a browser sent it. */
+function fromPage({ rawHeaders }: IncomingMessage): boolean {
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 6 && name.toLowerCase() === 'origin') return true;
+  }
+  return false;
 }
 
 function shuttingDown({ limits }: HttpOptions): Error {

@@ -24,19 +24,18 @@ export class Cap {
     return (this.#byKey.get(key) ?? 0) >= this.perKey ? 'key' : undefined;
   }
 
-  /** Takes a place. @returns gives it back; calling it again does nothing */
-  take(key: string): () => void {
+  /** Takes a place, which is given back with `release`, once. */
+  take(key: string): void {
     this.#total += 1;
     this.#byKey.set(key, (this.#byKey.get(key) ?? 0) + 1);
-    let taken = true;
-    return () => {
-      if (!taken) return;
-      taken = false;
-      this.#total -= 1;
-      const left = (this.#byKey.get(key) ?? 0) - 1;
-      // Keys are hashes and addresses of whoever calls: kept at zero they would add up for ever.
-      if (left > 0) this.#byKey.set(key, left);
-      else this.#byKey.delete(key);
-    };
+  }
+
+  /** Gives a place back. */
+  release(key: string): void {
+    this.#total -= 1;
+    const left = (this.#byKey.get(key) ?? 0) - 1;
+    // Keys are hashes and addresses of whoever calls: kept at zero they would add up for ever.
+    if (left > 0) this.#byKey.set(key, left);
+    else this.#byKey.delete(key);
   }
 }

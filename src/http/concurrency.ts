@@ -2,17 +2,6 @@ import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
 import type { HttpLimits } from './options.js';
 import { Cap, type Full } from './cap.js';
 
-/** The place one request takes from its arrival to the end of its answer. */
-export interface Slot {
-  /**
-   * Goes from arriving to running, now that the body is here.
-   * @throws GatewayError 503 or 429
-   */
-  run(body: string): void;
-  /** Gives the place back. */
-  release(): void;
-}
-
 /** How many places for arriving there are for each place for running. */
 const HEADROOM = 2;
 
@@ -48,33 +37,26 @@ export class Concurrency {
    * @throws GatewayError 503 when the gateway has no place, 429 when this key has none
    */
   enter(key: string, longLived: boolean): Slot {
-    const arrived = this.#take(this.#arriving, key);
-    let stop: (() => void) | undefined;
-    let released = false;
-    return {
-      run: (body) => {
-        // The client may have gone while its body was read; a place taken now would never be given back.
-        if (released) return;
-        if (longLived) {
-          stop = this.#take(this.#streams, key);
-          arrived();
-        } else if (this.#running.full(key) === undefined || mayBeRequest(body)) {
-          stop = this.#take(this.#running, key);
-        }
-      },
-      release: () => {
-        released = true;
-        arrived();
-        stop?.();
-      },
-    };
+    this.take(this.#arriving, key);
+    return new Slot(this, key, longLived);
   }
 
-  /** @returns gives the place back, once */
-  #take(cap: Cap, key: string): () => void {
+  /** The cap a request that runs counts against; undefined for what needs no place. */
+  runningCap(key: string, longLived: boolean, body: string): Cap | undefined {
+    if (longLived) return this.#streams;
+    return this.#running.full(key) === undefined || mayBeRequest(body) ? this.#running : undefined;
+  }
+
+  /** Takes a place. @throws GatewayError 503 or 429 */
+  take(cap: Cap, key: string): void {
     const full = cap.full(key);
     if (full !== undefined) throw this.#overloaded(cap, full);
-    return cap.take(key);
+    cap.take(key);
+  }
+
+  /** Gives the place of a request that has arrived back. */
+  arrived(key: string): void {
+    this.#arriving.release(key);
   }
 
   #overloaded(cap: Cap, full: Full): GatewayError {
@@ -83,6 +65,51 @@ export class Concurrency {
     const message = `${whose} as many ${cap.what} in progress as the limit allows; try again later.`;
     const headers = { 'Retry-After': String(this.#retryAfterSeconds) };
     return new GatewayError(GATEWAY_CODE.overloaded, message, { status, headers });
+  }
+}
+
+/** The place one request takes from its arrival to the end of its answer. */
+export class Slot {
+  readonly #concurrency: Concurrency;
+  readonly #key: string;
+  readonly #longLived: boolean;
+  #arriving = true;
+  #running: Cap | undefined;
+  #released = false;
+
+  constructor(concurrency: Concurrency, key: string, longLived: boolean) {
+    this.#concurrency = concurrency;
+    this.#key = key;
+    this.#longLived = longLived;
+  }
+
+  /**
+   * Goes from arriving to running, now that the body is here.
+   * @throws GatewayError 503 or 429
+   */
+  run(body: string): void {
+    // The client may have gone while its body was read; a place taken now would never be given back.
+    if (this.#released) return;
+    const cap = this.#concurrency.runningCap(this.#key, this.#longLived, body);
+    if (cap === undefined) return;
+    this.#concurrency.take(cap, this.#key);
+    this.#running = cap;
+    if (this.#longLived) this.#leaveArrival();
+  }
+
+  /** Gives the place back. */
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    this.#leaveArrival();
+    this.#running?.release(this.#key);
+    this.#running = undefined;
+  }
+
+  #leaveArrival(): void {
+    if (!this.#arriving) return;
+    this.#arriving = false;
+    this.#concurrency.arrived(this.#key);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { KeepAlive, KeptAlive } from './keep-alive.js';
+import { callAll, type ListenerList, withListener } from './listener-list.js';
 import type { EventSink } from './port.js';
 
 /** What every stream of one server shares. */
@@ -20,8 +21,8 @@ const COMMENT = ':\n\n';
 export class ResponseEventSink implements EventSink, KeptAlive {
   readonly #response: ServerResponse;
   readonly #settings: StreamSettings;
-  readonly #closeListeners: (() => void)[] = [];
-  #drainListeners: (() => void)[] = [];
+  #closeListeners: ListenerList;
+  #drainListeners: ListenerList;
   #open = true;
   #full = false;
   lastWriteAt = 0;
@@ -63,13 +64,14 @@ export class ResponseEventSink implements EventSink, KeptAlive {
   }
 
   onDrain(listener: () => void): void {
-    if (this.#open && this.#response.writableNeedDrain) this.#drainListeners.push(listener);
+    if (this.#open && this.#response.writableNeedDrain)
+      this.#drainListeners = withListener(this.#drainListeners, listener);
     // The drain may have passed between `send` and this call: waiting for the next could be for ever.
     else queueMicrotask(listener);
   }
 
   onClose(listener: () => void): void {
-    if (this.#open) this.#closeListeners.push(listener);
+    if (this.#open) this.#closeListeners = withListener(this.#closeListeners, listener);
     else listener();
   }
 
@@ -91,15 +93,17 @@ export class ResponseEventSink implements EventSink, KeptAlive {
     this.#open = false;
     this.#settings.keepAlive.delete(this);
     this.#drained();
-    for (const listener of this.#closeListeners.splice(0)) listener();
+    const listeners = this.#closeListeners;
+    this.#closeListeners = undefined;
+    callAll(listeners);
   }
 
   #drained(): void {
     if (this.#full && this.#open) this.#response.req.socket.setTimeout(0);
     this.#full = false;
     const listeners = this.#drainListeners;
-    this.#drainListeners = [];
-    for (const listener of listeners) listener();
+    this.#drainListeners = undefined;
+    callAll(listeners);
   }
 }
 

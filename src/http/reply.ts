@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CLOSED_SINK, cutWhenStalled, ResponseEventSink, type StreamSettings } from './event-sink.js';
+import { callAll, type ListenerList, withListener } from './listener-list.js';
 import { mergeHeaders } from './reply-headers.js';
 import type { EventSink, HttpReply, ReplyHeaders } from './port.js';
 
@@ -8,6 +9,10 @@ const LINGER_MS = 1000;
 
 /** Most answers have none but their own. */
 const NO_HEADERS: ReplyHeaders = {};
+
+/** What is left of the head of a request whose answer has become a stream. */
+const NO_LINES: string[] = [];
+const NO_FIELDS: IncomingMessage['headers'] = {};
 
 /** A stream is neither held back nor rewritten on its way, whatever is in between. */
 const STREAM_HEADERS: ReplyHeaders = {
@@ -20,8 +25,8 @@ const STREAM_HEADERS: ReplyHeaders = {
 export class ResponseReply implements HttpReply {
   readonly #response: ServerResponse;
   readonly #settings: StreamSettings;
-  readonly #closeListeners: (() => void)[] = [];
-  readonly #doneListeners: (() => void)[] = [];
+  #closeListeners: ListenerList;
+  #doneListeners: ListenerList;
   #common = NO_HEADERS;
   #sink: ResponseEventSink | undefined;
   /** Whether this is a stream that waits for nothing in particular, so that a shutdown need not wait for it. */
@@ -36,16 +41,18 @@ export class ResponseReply implements HttpReply {
     this.#settings = settings;
     const { socket } = response.req;
     // Handed to the kernel in full. Node also says 'finish' when a socket that broke drops the rest.
-    response.once('finish', () => (this.#complete = !socket.destroyed && socket.errored === null));
+    response.on('finish', () => (this.#complete = !socket.destroyed && socket.errored === null));
+    // Neither is waited for with `once`, which holds three objects more for as long as the stream lasts.
     const settle = (): void => {
+      if (this.#done) return;
       socket.off('close', settle);
       this.#settle();
     };
-    response.once('close', settle);
+    response.on('close', settle);
     // A response queued behind another on its connection has no socket yet and says nothing when that one dies.
-    socket.once('close', settle);
+    socket.on('close', settle);
     // Writing to a peer that is gone; 'close' reports it.
-    response.on('error', () => undefined);
+    response.on('error', ignore);
     if (socket.destroyed) settle();
   }
 
@@ -68,14 +75,14 @@ export class ResponseReply implements HttpReply {
   }
 
   onClose(listener: () => void): void {
-    if (!this.#done) this.#closeListeners.push(listener);
+    if (!this.#done) this.#closeListeners = withListener(this.#closeListeners, listener);
     else if (!this.#complete) listener();
   }
 
   /** Calls back once when nothing more will be written, complete or not. */
   onDone(listener: () => void): void {
     if (this.#done) listener();
-    else this.#doneListeners.push(listener);
+    else this.#doneListeners = withListener(this.#doneListeners, listener);
   }
 
   json(status: number, body: string, headers: ReplyHeaders = NO_HEADERS): void {
@@ -110,6 +117,7 @@ export class ResponseReply implements HttpReply {
   stream(headers: ReplyHeaders = {}): EventSink {
     if (!this.#start()) return CLOSED_SINK;
     this.#head(200, headers, STREAM_HEADERS);
+    forgetHead(this.#response.req);
     this.#sink = new ResponseEventSink(this.#response, this.#settings);
     return this.#sink;
   }
@@ -167,10 +175,23 @@ export class ResponseReply implements HttpReply {
     if (this.#done) return;
     this.#done = true;
     this.#sink?.closed();
-    const closeListeners = this.#closeListeners.splice(0);
-    if (!this.#complete) for (const listener of closeListeners) listener();
-    for (const listener of this.#doneListeners.splice(0)) listener();
+    const closeListeners = this.#closeListeners;
+    const doneListeners = this.#doneListeners;
+    this.#closeListeners = undefined;
+    this.#doneListeners = undefined;
+    if (!this.#complete) callAll(closeListeners);
+    callAll(doneListeners);
   }
+}
+
+/** What a request said of itself has been read, and its stream may last for hours. */
+function forgetHead(request: IncomingMessage): void {
+  request.rawHeaders = NO_LINES;
+  request.headers = NO_FIELDS;
+}
+
+function ignore(): void {
+  // Nothing is left to be done.
 }
 
 function drain(request: IncomingMessage, end: () => void): void {

@@ -19,6 +19,13 @@ export interface ReplayLimits {
   readonly retryMs: number;
 }
 
+/** Who hears of the connections of a buffer's streams. */
+export interface BufferObserver {
+  /** The stream lost its connection while its requests run on. */
+  detached(stream: StreamLog): void;
+  attached(stream: StreamLog): void;
+}
+
 /** Bytes kept by all buffers of a process. */
 export class ReplayTotal {
   bytes = 0;
@@ -40,6 +47,12 @@ const MAX_TOMBSTONES = 1000;
 const RESTORE_GAP = 2 ** 20;
 const IN_MEMORY = { store: new MemoryStore(), session: '' };
 let lastStream = 0;
+
+/** A stream whose events are gone: what it was, and the sequence number of the response to each request. */
+interface Tombstone {
+  readonly kind: StreamKind;
+  readonly responses: ReadonlyMap<string, number>;
+}
 
 /** A change before it is said whose it is. */
 type Unaddressed<T> = T extends unknown ? Omit<T, 'session'> : never;
@@ -68,11 +81,7 @@ const SPARE_SHARE = 16;
  */
 export class ReplayBuffer {
   private readonly streams = new Map<number, StreamLog>();
-  /** Streams whose events are gone: what they were, and the sequence number of the response to each request. */
-  private readonly tombstones = new Map<
-    number,
-    { kind: StreamKind; responses: ReadonlyMap<string, number> }
-  >();
+  private tombstones: Map<number, Tombstone> | undefined;
   private count = 0;
   private bytes = 0;
 
@@ -80,11 +89,7 @@ export class ReplayBuffer {
     readonly ids: EventIds,
     readonly limits: ReplayLimits,
     private readonly total: ReplayTotal,
-    private readonly observer: {
-      /** The stream lost its connection while its requests run on. */
-      detached(stream: StreamLog): void;
-      attached(stream: StreamLog): void;
-    },
+    private readonly observer: BufferObserver,
     /** Where the logs are kept, and under which key the session is. */
     private readonly home: { readonly store: Store; readonly session: string } = IN_MEMORY,
   ) {}
@@ -134,7 +139,7 @@ export class ReplayBuffer {
     if (stream !== undefined) {
       return stream.gaveOut(cursor.sequence) ? { kind: 'found', stream, after: cursor.sequence } : undefined;
     }
-    const tombstone = this.tombstones.get(cursor.stream);
+    const tombstone = this.tombstones?.get(cursor.stream);
     if (tombstone === undefined) return undefined;
     const missing = [...tombstone.responses].filter(([, sequence]) => sequence > cursor.sequence);
     return { kind: 'expired', stream: tombstone.kind, requests: missing.map(([request]) => request) };
@@ -170,7 +175,7 @@ export class ReplayBuffer {
       this.empty(stream);
     }
     this.streams.clear();
-    this.tombstones.clear();
+    this.tombstones = undefined;
   }
 
   get hasConnections(): boolean {
@@ -205,10 +210,11 @@ export class ReplayBuffer {
   private bury(stream: StreamLog): void {
     this.streams.delete(stream.id);
     for (const event of [...stream.events]) this.drop(stream, 0, event);
-    this.tombstones.set(stream.id, { kind: stream.kind, responses: new Map(stream.evicted) });
-    const oldest = this.tombstones.keys().next();
-    if (this.tombstones.size <= MAX_TOMBSTONES || oldest.done === true) return;
-    this.tombstones.delete(oldest.value);
+    const tombstones = (this.tombstones ??= new Map<number, Tombstone>());
+    tombstones.set(stream.id, { kind: stream.kind, responses: new Map(stream.evicted) });
+    const oldest = tombstones.keys().next();
+    if (tombstones.size <= MAX_TOMBSTONES || oldest.done === true) return;
+    tombstones.delete(oldest.value);
     this.record({ kind: 'forget', stream: oldest.value });
   }
 

@@ -16,6 +16,8 @@ export interface StoredEvent {
   readonly request?: string;
 }
 
+const NONE_LOST: ReadonlyMap<string, number> = new Map();
+
 /** What a stream was opened for. */
 export type StreamKind = 'post' | 'standalone';
 
@@ -41,17 +43,14 @@ export class StreamLog {
   private behind = 0;
   private pollTimer: NodeJS.Timeout | undefined;
   /** Events on their way to the store; they enter the log when it has them. */
-  private readonly pending: StoredEvent[] = [];
+  private pending: StoredEvent[] | undefined;
   /** Whether the store has the stream itself: before, no id of it is given out. */
   private opened = false;
   /** The present connection waits for its priming event until the stream is opened. */
   private primingDue = false;
   /** Cancels what runs for this stream: used when too many run without a connection. */
   abandon: (() => void) | undefined;
-  /** Raw ids of the requests whose responses belong to this stream. */
-  readonly requests = new Set<string>();
-  /** Raw ids of requests whose stored response had to go, with its sequence number. */
-  readonly evicted = new Map<string, number>();
+  private lostResponses: Map<string, number> | undefined;
   /** Sequence number of the newest event, other than a response, that had to go. */
   private lastLost = 0;
   /** Milliseconds since the epoch when the last response was appended; the stream takes no more then. */
@@ -65,7 +64,6 @@ export class StreamLog {
 
   /** Enters a new stream into the store. @param requests raw ids of the requests whose responses it will carry */
   open(requests: readonly string[]): void {
-    for (const request of requests) this.requests.add(request);
     const kept = this.buffer.record({ kind: 'open', stream: this.id, streamKind: this.kind, requests }, () =>
       this.isOpened(),
     );
@@ -83,11 +81,16 @@ export class StreamLog {
     this.written = stored.shown;
     this.lastLost = stored.lastLost;
     this.endedAt = stored.endedAt;
-    for (const [request, sequence] of stored.lost) this.evicted.set(request, sequence);
+    if (stored.lost.size > 0) this.lostResponses = new Map(stored.lost);
   }
 
   get attached(): boolean {
     return this.sink?.open === true;
+  }
+
+  /** Raw ids of requests whose stored response had to go, with its sequence number. */
+  get evicted(): ReadonlyMap<string, number> {
+    return this.lostResponses ?? NONE_LOST;
   }
 
   /** Whether this event was ever written to a connection. */
@@ -107,7 +110,8 @@ export class StreamLog {
 
   /** Takes note that a bound took an event out of the log. */
   lost(event: StoredEvent): void {
-    if (event.request !== undefined) this.evicted.set(event.request, event.sequence);
+    if (event.request !== undefined)
+      (this.lostResponses ??= new Map<string, number>()).set(event.request, event.sequence);
     else this.lastLost = Math.max(this.lastLost, event.sequence);
   }
 
@@ -130,12 +134,12 @@ export class StreamLog {
       return event;
     }
     const kept = this.buffer.record({ kind: 'event', stream: this.id, event }, () => {
-      if (this.pending[0] !== event) return;
+      if (this.pending?.[0] !== event) return;
       this.pending.shift();
       this.enter(event);
     });
     if (kept) this.enter(event);
-    else this.pending.push(event);
+    else (this.pending ??= []).push(event);
     return event;
   }
 
@@ -152,7 +156,6 @@ export class StreamLog {
 
   /** A request of this stream has ended. @param answered whether it got a response */
   settle(request: string, answered: boolean): void {
-    this.requests.delete(request);
     if (!answered) this.buffer.record({ kind: 'settle', stream: this.id, request });
   }
 
@@ -204,7 +207,8 @@ export class StreamLog {
    */
   close(flush: boolean): void {
     clearTimeout(this.pollTimer);
-    const waiting = this.pending.splice(0);
+    const waiting = this.pending ?? [];
+    this.pending = undefined;
     if (flush) for (const event of waiting) this.enter(event);
     const { sink } = this;
     this.detach();
@@ -272,8 +276,8 @@ export class StreamLog {
 
   /** In place of each response that had to go: an error under its id, so that the client need not wait for ever. */
   private writeEvictedUntil(end: number): void {
-    if (this.evicted.size === 0) return;
-    const missing = [...this.evicted].sort(([, a], [, b]) => a - b);
+    if (this.lostResponses === undefined) return;
+    const missing = [...this.lostResponses].sort(([, a], [, b]) => a - b);
     for (const [request, sequence] of missing) {
       if (this.full || this.sink === undefined) return;
       if (sequence <= this.position || sequence >= end) continue;

@@ -13,6 +13,8 @@ export interface LegacyFeatures {
   readonly elicitation: boolean;
   /** URL mode of elicitation; without it `elicitation.url` is not declared. */
   readonly urlElicitation: boolean;
+  /** Choices with titles in elicitation; without them `enumNames` has the titles. */
+  readonly titledChoices: boolean;
   /** `tools` in sampling, and with them several content blocks in one message; without it `sampling.tools` is not declared. */
   readonly samplingTools: boolean;
 }
@@ -24,5 +26,6 @@ export const ALL_LEGACY_FEATURES: LegacyFeatures = {
   structuredContent: true,
   elicitation: true,
   urlElicitation: true,
+  titledChoices: true,
   samplingTools: true,
 };

@@ -4,6 +4,7 @@
  * @see /specification/2026-07-28/basic/patterns/mrtr and /specification/2025-11-25/client/elicitation
  */
 import { Draft } from '../jsonrpc/draft.js';
+import { INVALID_PARAMS, METHOD_NOT_FOUND } from '../jsonrpc/error-code.js';
 import {
   type ObjectScan,
   kindOf,
@@ -59,6 +60,18 @@ export function missingCapability(
     return form ? undefined : '{"elicitation":{"form":{}}}';
   }
   return '{}';
+}
+
+/**
+ * The code a legacy server's question is refused with that this client did not declare to answer: a mode of elicitation
+ * is a parameter of what the client knows, anything else a method it does not know.
+ * @see /specification/2025-11-25/client/elicitation#error-handling and /specification/2025-11-25/client/roots#error-handling
+ */
+export function undeclaredCode(capabilities: string, method: string): number {
+  const declared = scanInnerObject(capabilities, 0);
+  return method === 'elicitation/create' && memberOf(declared, 'elicitation')
+    ? INVALID_PARAMS
+    : METHOD_NOT_FOUND;
 }
 
 function isUrlMode(params: string | undefined, asked: ObjectScan | undefined): boolean {

@@ -76,5 +76,5 @@ export function legacyResultToModern(
 function isDuration(text: string, member: Span | undefined): boolean {
   if (member === undefined || kindOf(text, member) !== 'number') return false;
   const value = Number(valueText(text, member));
-  return value >= 0 && Number.isFinite(value);
+  return value >= 0 && Number.isSafeInteger(value);
 }

@@ -63,7 +63,6 @@ function introductionFor({ config, revision }: InspectedUpstream): Introduction 
       ...(header !== undefined && { authorization: header }),
     },
     headers: {},
-    signal: new AbortController().signal,
   };
 }
 

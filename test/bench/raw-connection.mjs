@@ -64,7 +64,8 @@ export class RawConnection {
       if (end === -1) throw new Error('a head in two parts');
       this.#head = chunk.latin1Slice(0, end);
       const length = /content-length: (\d+)/i.exec(this.#head)?.[1];
-      this.#need = length === undefined ? -1 : Number(length);
+      // 204 has neither a body nor a length.
+      this.#need = this.#head.startsWith('HTTP/1.1 204') ? 0 : length === undefined ? -1 : Number(length);
       rest = chunk.subarray(end + 4);
     }
     this.#size += rest.length;

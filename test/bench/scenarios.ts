@@ -1,4 +1,4 @@
-import { CELLS } from '../peers/cells.js';
+import { CELLS, ERAS } from '../peers/cells.js';
 import type { Era } from '../peers/wire-client.js';
 
 /** What one measurement runs. */
@@ -37,6 +37,9 @@ const WORK: readonly Work[] = [
   { group: 'latency', tool: 'small', connections: 1, total: 400 },
 ];
 
+/** The kinds of work. */
+export const CALL_GROUPS = WORK.map(({ group }) => group);
+
 /** The ways to carry bytes; the cheaper one is the floor. */
 const PIPES = ['stream', 'collect'] as const;
 
@@ -45,9 +48,7 @@ export function allScenarios(): Scenario[] {
 }
 
 function cells(work: Work): Scenario[] {
-  // Same-era questions need no round trip of the gateway's own.
-  const wanted = CELLS.filter(({ client, upstream }) => work.group !== 'questions' || client !== upstream);
-  return wanted.map(({ client, upstream }) => ({
+  return CELLS.map(({ client, upstream }) => ({
     ...work,
     target: `${client} → ${upstream}`,
     through: 'gateway',
@@ -58,21 +59,30 @@ function cells(work: Work): Scenario[] {
 }
 
 function pipes(work: Work): Scenario[] {
-  if (work.group === 'questions') return [];
-  const ways = work.group === 'events' ? (['stream'] as const) : PIPES;
-  return ways.map((way) => ({
-    ...work,
-    target: `pipe (${way})`,
-    through: 'pipe',
-    path: `/${way}/modern`,
-    client: 'modern',
-    upstream: 'modern',
-  }));
+  // A question goes out before its answer comes: what collects bodies cannot carry one of a legacy server.
+  const ways = work.group === 'events' || work.group === 'questions' ? (['stream'] as const) : PIPES;
+  const eras = work.group === 'questions' ? ERAS : (['modern'] as const);
+  return ways.flatMap((way) =>
+    eras.map((era) => ({
+      ...work,
+      target: work.group === 'questions' ? `pipe (${way}), ${era}` : `pipe (${way})`,
+      through: 'pipe' as const,
+      path: `/${way}/${era}`,
+      client: era,
+      upstream: era,
+    })),
+  );
 }
 
+/** The same exchange without anything in between. */
 function direct(work: Work): Scenario[] {
-  if (work.group !== 'latency') return [];
-  return [
-    { ...work, target: 'direct', through: 'direct', path: '/mcp', client: 'modern', upstream: 'modern' },
-  ];
+  if (work.group !== 'latency' && work.group !== 'questions') return [];
+  return ERAS.filter((era) => era === 'modern' || work.group === 'questions').map((era) => ({
+    ...work,
+    target: work.group === 'questions' ? `direct, ${era}` : 'direct',
+    through: 'direct',
+    path: '/mcp',
+    client: era,
+    upstream: era,
+  }));
 }

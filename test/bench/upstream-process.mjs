@@ -1,10 +1,12 @@
 /** A cheap upstream of one era: finds the id by a pattern and answers with text made beforehand. */
 import { createServer } from 'node:http';
 import { setImmediate } from 'node:timers';
+import { ChangeStreams } from './change-streams.mjs';
 import { obey } from './child.mjs';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const STREAM_TYPE = { 'content-type': 'text/event-stream' };
+const CAPABILITIES = { tools: { listChanged: true }, resources: { subscribe: true } };
 /** Events written to the socket at a time. */
 const EVENTS_PER_WRITE = 10;
 
@@ -19,7 +21,14 @@ function results(era) {
   return { small: own(text(1024)), large: own(text(65_536)), events: own(text(1)), ask: own(text(1)) };
 }
 
+const changes = new ChangeStreams();
+/** Calls whose events have all been written. */
+let finished = 0;
+
 obey({
+  change: (what) => changes.tell(what),
+  streams: () => changes.size,
+  finished: () => finished,
   start: (era) =>
     new Promise((resolve) => {
       const byTool = results(era);
@@ -38,7 +47,8 @@ obey({
         res.writeHead(status, headers).end(`{"jsonrpc":"2.0","id":${id},"result":${result}}`);
 
       function answer(req, res, body) {
-        if (req.method !== 'POST') return void res.writeHead(req.method === 'GET' ? 405 : 200).end();
+        if (req.method === 'GET') return void changes.open(res);
+        if (req.method !== 'POST') return void res.writeHead(200).end();
         const method = /"method":"([^"]*)"/.exec(body)?.[1];
         const id = /"id":("[^"]*"|\d+)/.exec(body)?.[1];
         if (method === undefined) {
@@ -46,6 +56,8 @@ obey({
           asked.get(id)?.();
           asked.delete(id);
         } else if (id === undefined) res.writeHead(202).end();
+        else if (method === 'subscriptions/listen') changes.listen(res, id, body);
+        else if (method === 'resources/subscribe') respond(res, id, '{}');
         else if (method === 'tools/call') call(res, id, body);
         else if (method === 'tools/list') {
           const list = JSON.stringify({
@@ -57,14 +69,14 @@ obey({
           sessions++;
           const result = {
             protocolVersion: '2025-11-25',
-            capabilities: { tools: {} },
+            capabilities: CAPABILITIES,
             serverInfo: { name: 'bench', version: '1' },
           };
           respond(res, id, JSON.stringify(result), { ...JSON_TYPE, 'mcp-session-id': `s${sessions}` });
         } else if (method === 'server/discover' && era === 'modern') {
           const result = {
             supportedVersions: ['2026-07-28'],
-            capabilities: { tools: {} },
+            capabilities: CAPABILITIES,
             ttlMs: 60_000,
             cacheScope: 'public',
           };
@@ -97,22 +109,30 @@ obey({
 
       function events(res, id, body) {
         const count = Number(/"count":(\d+)/.exec(body)?.[1] ?? 100);
+        const waitMs = Number(/"waitMs":(\d+)/.exec(body)?.[1] ?? 0);
         const token = /"progressToken":("[^"]*"|\d+)/.exec(body)?.[1];
         res.writeHead(200, STREAM_TYPE);
         let sent = 0;
+        const block = (most) => {
+          let text = '';
+          for (let i = 0; i < most && sent < count; i++) {
+            sent++;
+            text += `event: message\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${token},"progress":${sent},"message":"step"}}\n\n`;
+          }
+          return text;
+        };
         const more = () => {
           while (sent < count) {
-            let block = '';
-            for (let i = 0; i < EVENTS_PER_WRITE && sent < count; i++) {
-              sent++;
-              block += `event: message\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${token},"progress":${sent},"message":"step"}}\n\n`;
-            }
-            const room = res.write(block);
+            const room = res.write(block(EVENTS_PER_WRITE));
             if (sent < count) return room ? void setImmediate(more) : void res.once('drain', more);
           }
           res.end(`event: message\ndata: {"jsonrpc":"2.0","id":${id},"result":${byTool.events}}\n\n`);
+          finished++;
         };
-        more();
+        if (waitMs === 0) return more();
+        // The first event begins the client's stream; then there is time for it to go away.
+        res.write(block(1));
+        setTimeout(more, waitMs);
       }
 
       server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${server.address().port}/mcp`));

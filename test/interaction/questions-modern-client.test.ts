@@ -7,8 +7,7 @@ import { type ModernClientOptions, connectModernClient } from '../peers/modern-c
 import { agreeable } from '../peers/question-handlers.js';
 import { answerRpcError, legacyScript, startScriptedServer } from '../peers/scripted-server.js';
 import { DrivenServer } from './driven-server.js';
-import { EverythingServer } from './everything-server.js';
-import { ALL_CAPABILITIES, answers, asked, postLeg, runLeg } from './legs.js';
+import { answers, asked, postLeg, runLeg } from './legs.js';
 import { ACCEPT, SAMPLING, form, gate } from './rounds.js';
 
 const SAMPLED = { role: 'assistant', model: 'm', content: { type: 'text', text: 'hi' } };
@@ -343,6 +342,26 @@ describe('X17 what the client did not declare', () => {
     expect((await tools).message.error.data).toEqual({ requiredCapabilities: { sampling: { tools: {} } } });
   });
 
+  test('X17 a mode of elicitation that was not declared is -32602 to the server', async () => {
+    const { upstream, url } = await driven();
+    const leg = runLeg(url, { capabilities: { elicitation: { form: {} } } });
+    const call = await upstream.call();
+    call.ask(1, {
+      ...form('x'),
+      params: { mode: 'url', message: 'x', url: 'https://a.example', elicitationId: 'e' },
+    });
+    expect(await upstream.answerTo(1)).toMatchObject({ error: { code: -32602 } });
+    expect((await leg).message.error.code).toBe(-32021);
+    await upstream.until(() => upstream.streams.length > 0);
+    upstream.streams[0]?.send({
+      jsonrpc: '2.0',
+      id: 'd',
+      method: 'elicitation/create',
+      params: { mode: 'url' },
+    });
+    expect(await upstream.answerTo('d')).toMatchObject({ error: { code: -32602 } });
+  });
+
   test('X17 -32042 towards a client without URL mode is -32021', async () => {
     const upstream = closing(
       await startScriptedServer(
@@ -538,29 +557,5 @@ describe('X29, X19 questions from outside any call', () => {
     (await upstream.call(2)).finish();
     await third;
     expect(upstream.server.requestsFor('notifications/roots/list_changed')).toHaveLength(1);
-  });
-});
-
-describe('X16 the public server-everything over HTTP', () => {
-  test('X16 sampling, elicitation, URL elicitation and roots', async () => {
-    const upstream = closing(await EverythingServer.start());
-    const gateway = closing(await startGateway(upstream.url));
-    const { client } = closing(
-      await connectModernClient(gateway.url, {
-        ...agreeable,
-        capabilities: ALL_CAPABILITIES as any,
-        onElicit: ({ mode }) =>
-          mode === 'url' ? { action: 'accept' } : { action: 'accept', content: { name: 'Ada', check: true } },
-      }),
-    );
-    const call = async (name: string, args: Record<string, unknown> = {}) =>
-      JSON.stringify((await client.callTool({ name, arguments: args })).content);
-    expect(await call('echo', { message: 'hello' })).toContain('hello');
-    expect(await call('trigger-sampling-request', { prompt: 'x' })).toContain('test-model');
-    expect(await call('trigger-elicitation-request')).toContain('Ada');
-    expect(await call('get-roots-list')).toContain('file:///root');
-    const at = { url: 'https://example.com/open', elicitationId: 'e1' };
-    expect(await call('trigger-url-elicitation', at)).toContain('accept');
-    expect(await call('trigger-url-elicitation', { ...at, errorPath: true })).toContain('accept');
   });
 });

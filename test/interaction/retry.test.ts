@@ -68,6 +68,44 @@ describe('X16, X17, X23 a retry is a request of its own', () => {
     expect(await upstream.answerTo(1)).toMatchObject({ result: ACCEPT });
   });
 
+  test('X7 its Mcp-Param headers must not contradict the arguments: 400 -32020, and the handle stays good', async () => {
+    const { upstream, url } = await driven();
+    const leg = runLeg(url, {
+      arguments: { city: 'Köln' },
+      headers: { 'mcp-param-city': '=?base64?S8O2bG4=?=' },
+    });
+    const list = await upstream.call();
+    list.stream.send({
+      jsonrpc: '2.0',
+      id: list.request.message.id,
+      result: {
+        tools: [
+          {
+            name: 'ask',
+            inputSchema: { type: 'object', properties: { city: { type: 'string', 'x-mcp-header': 'City' } } },
+          },
+        ],
+      },
+    });
+    const call = await upstream.call(1);
+    call.ask(1, form('one'));
+    const { state, keys } = asked((await leg).message);
+    const retry = {
+      arguments: { city: 'Köln' },
+      requestState: state,
+      inputResponses: answers(keys, ACCEPT),
+    };
+    expect(await runLeg(url, { ...retry, headers: { 'mcp-param-city': 'Bonn' } })).toMatchObject({
+      status: 400,
+      message: { error: { code: -32020 } },
+    });
+    expect(upstream.answers(1)).toEqual([]);
+    const good = runLeg(url, { ...retry, headers: { 'mcp-param-city': '=?base64?S8O2bG4=?=' } });
+    expect(await upstream.answerTo(1)).toMatchObject({ result: ACCEPT });
+    call.finish();
+    expect((await good).message).toHaveProperty('result.resultType', 'complete');
+  });
+
   test.each([
     ['none', undefined, []],
     ['errors', 'error', ['kept error', 'late error']],

@@ -183,7 +183,7 @@ export function legacyScript(calls: Script, options: LegacyScriptOptions = {}): 
     } else if (request.message?.id === undefined || method === undefined) {
       if (options.notification) return options.notification(request, res);
       answer(res, 202, '', {});
-    } else if (method === 'logging/setLevel') {
+    } else if (method === 'logging/setLevel' || method === 'ping') {
       answerResult(res, request);
     } else {
       return calls(request, res);

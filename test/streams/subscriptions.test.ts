@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ChangeFilter } from '../../src/exchange/change-filter.js';
 import { wants } from '../../src/exchange/change-filter.js';
 import type { Conversation, Introduction, UpstreamHalf, Watch } from '../../src/exchange/exchange.js';
+import { Ending } from '../../src/exchange/ending.js';
 import { SharedListen } from '../../src/exchange/shared-listen.js';
 import { GatewayError } from '../../src/errors/gateway-error.js';
 import { inspectUpstream } from '../../src/gateway.js';
@@ -473,22 +474,25 @@ describe('X24 the shared subscription by itself', () => {
       client: { revision: 'r', capabilities: '{}' },
       caller: { principal: { key: 'p', anonymous: false }, authorization, remoteAddress: 'x', conversation },
       headers: {},
-      signal: conversation.ended,
     };
   }
 
   function conversation() {
-    const life = new AbortController();
+    const life = new Ending();
     const heard: (string | undefined)[] = [];
     const own: Conversation = {
       key: 'k',
-      ended: life.signal,
+      get over() {
+        return life.over;
+      },
+      onEnd: (listener) => life.onEnd(listener),
+      offEnd: (listener) => life.offEnd(listener),
       suspended: false,
       upstreamState: undefined,
       rememberUpstream: () => undefined,
       notify: (message) => void heard.push(message.method),
       ask: () => Promise.reject(new Error('unused')),
-      end: () => life.abort(),
+      end: () => life.end(),
     };
     return { own, heard };
   }

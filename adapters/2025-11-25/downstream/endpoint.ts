@@ -7,6 +7,7 @@ import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js
 import type { Activity } from '../../../src/exchange/activity.js';
 import type { ClientDescription, Era, Relay } from '../../../src/exchange/exchange.js';
 import { traceHeaders } from '../../../src/exchange/passed-headers.js';
+import { keptText } from '../../../src/exchange/kept-text.js';
 import { redraw } from '../../../src/exchange/relabel.js';
 import type { HttpReply, HttpRequest } from '../../../src/http/port.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
@@ -158,8 +159,8 @@ export class LegacyEndpoint implements DownstreamHalf {
     const capabilities = memberOf(params, 'capabilities');
     const client: ClientDescription = {
       revision: isLegacyRevision(wanted) ? wanted : LATEST_LEGACY,
-      capabilities: capabilities === undefined ? '{}' : valueText(message.text, capabilities),
-      ...(info !== undefined && { clientInfo: valueText(message.text, info) }),
+      capabilities: capabilities === undefined ? '{}' : keptText(valueText(message.text, capabilities)),
+      ...(info !== undefined && { clientInfo: keptText(valueText(message.text, info)) }),
       ...(this.context.config.compat.defaultLogLevel !== undefined && {
         logLevel: this.context.config.compat.defaultLogLevel,
       }),
@@ -312,10 +313,10 @@ export class LegacyEndpoint implements DownstreamHalf {
       const text = 'the session ended while the request was running; initialize again';
       post.respond(id, printError(id, GATEWAY_CODE.sessionEnded, text), 404);
     };
-    session.ended.addEventListener('abort', onEnd, { once: true });
+    session.onEnd(onEnd);
     const outcome = await relay.run(exchange);
-    if (session.ended.aborted) return;
-    session.ended.removeEventListener('abort', onEnd);
+    if (session.over) return;
+    session.offEnd(onEnd);
     session.unregister(id, exchange);
     const uri = paramString(message, 'uri');
     if (outcome.kind === 'complete' && uri !== undefined) session.noteSubscription(method, uri);

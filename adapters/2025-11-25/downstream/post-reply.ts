@@ -46,7 +46,7 @@ export class PostReply {
     if (this.unreachable) return undefined;
     if (this.stream !== undefined || this.over) return this.stream;
     clearTimeout(this.timer);
-    if (this.reply.closed || this.reply.started || this.session.ended.aborted) return undefined;
+    if (this.reply.closed || this.reply.started || this.session.over) return undefined;
     const { session, timing } = this;
     const unanswered = [...this.waiting, ...this.responses.map(({ id }) => id)];
     const stream = session.buffer.open('post', unanswered);

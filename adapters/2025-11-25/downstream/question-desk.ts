@@ -17,7 +17,7 @@ interface OpenQuestion {
  * @see /specification/2025-11-25/basic/transports#sending-messages-to-the-server
  */
 export class QuestionDesk {
-  private readonly open = new Map<string, OpenQuestion>();
+  private open: Map<string, OpenQuestion> | undefined;
   private last = 0;
 
   /**
@@ -31,7 +31,7 @@ export class QuestionDesk {
 
   /** Questions without an answer. */
   get size(): number {
-    return this.open.size;
+    return this.open?.size ?? 0;
   }
 
   /**
@@ -51,7 +51,7 @@ export class QuestionDesk {
       const close = () => {
         clearTimeout(timer);
         signal.removeEventListener('abort', withdraw);
-        this.open.delete(key);
+        this.open?.delete(key);
         stream.unpin(event);
       };
       const fail = (error: GatewayError) => {
@@ -76,7 +76,7 @@ export class QuestionDesk {
         );
       }, this.timeoutMs);
       timer.unref();
-      this.open.set(key, {
+      (this.open ??= new Map<string, OpenQuestion>()).set(key, {
         settle: (answer) => {
           close();
           resolve(answerOf(question.key, answer));
@@ -89,7 +89,7 @@ export class QuestionDesk {
 
   /** Takes a response the client posted. Returns false when nobody waits for it. */
   take(answer: Message): boolean {
-    const question = answer.id === undefined ? undefined : this.open.get(idKey(answer.id));
+    const question = answer.id === undefined ? undefined : this.open?.get(idKey(answer.id));
     question?.settle(answer);
     return question !== undefined;
   }
@@ -97,7 +97,7 @@ export class QuestionDesk {
   /** The session is over: nobody will answer. */
   close(): void {
     const error = new GatewayError(GATEWAY_CODE.sessionEnded, 'the session has ended');
-    for (const question of [...this.open.values()]) question.fail(error);
+    for (const question of [...(this.open?.values() ?? [])]) question.fail(error);
   }
 }
 

@@ -17,11 +17,14 @@ export function resubscribe(
   relay: Relay,
 ): Promise<Outcome> {
   const text = printRequest('0', 'resources/subscribe', JSON.stringify({ uri }));
+  const abort = new AbortController();
+  session.onEnd(() => abort.abort());
   const exchange: Exchange = {
     ...session.introduction(request),
     message: parseMessage(text, { maxDepth: 8 }),
     method: 'resources/subscribe',
     id: '0',
+    signal: abort.signal,
     progressToken: undefined,
     begin: () => undefined,
     notify: () => true,

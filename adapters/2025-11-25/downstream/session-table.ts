@@ -1,13 +1,13 @@
 import type { DownstreamContext } from '../../adapter.js';
-import type { Principal } from '../../../src/auth/principal.js';
+import { type Principal, ownerOf } from '../../../src/auth/principal.js';
 import { now } from '../../../src/clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { ClientDescription } from '../../../src/exchange/exchange.js';
 import { EventIds } from '../../../src/replay/event-id.js';
-import { ReplayTotal } from '../../../src/replay/replay-buffer.js';
+import { type ReplayLimits, ReplayTotal } from '../../../src/replay/replay-buffer.js';
 import type { StreamLog } from '../../../src/replay/stream-log.js';
 import { sessionKey } from '../../../src/sessions/session-record.js';
-import { LegacySession, type SessionOrigin } from './session.js';
+import { LegacySession, type SessionHome, type SessionOrigin } from './session.js';
 
 /** Longest and shortest time between two looks for sessions and events that are over, in milliseconds. */
 const SWEEP_MS = { most: 5000, least: 100 };
@@ -19,24 +19,31 @@ const DRAIN_MS = 1000;
 const SESSION_ID = /^[\x21-\x7e]{1,128}$/;
 
 /** The legacy sessions of this process: found by id and principal, bounded in number, ended when idle or old. */
-export class SessionTable {
+export class SessionTable implements SessionHome {
   private readonly sessions = new Map<string, LegacySession>();
   /** Sessions entered or being introduced. */
   private taken = 0;
   private readonly perOwner = new Map<string, number>();
   /** Running streams without a connection, by principal; oldest first. */
-  private readonly detached = new Map<string, Map<StreamLog, LegacySession>>();
-  private readonly ids: EventIds;
+  private readonly withoutConnection = new Map<string, Map<StreamLog, LegacySession>>();
+  readonly ids: EventIds;
+  readonly replayLimits: ReplayLimits;
   /** Sessions being read from the store, by the id shown. */
   private readonly restoring = new Map<string, Promise<string | undefined>>();
-  private readonly total = new ReplayTotal();
+  readonly total = new ReplayTotal();
   private readonly sweeper: NodeJS.Timeout;
   private storeSwept = 0;
 
-  constructor(private readonly context: DownstreamContext) {
+  constructor(readonly context: DownstreamContext) {
     this.ids = new EventIds(context.store.epoch);
+    const { limits, polling } = context.config;
     context.store.onLost = (key) => this.lose(key);
     const { sessions, replay } = context.config;
+    this.replayLimits = {
+      ...replay,
+      streamBufferBytes: limits.streamBufferBytes,
+      retryMs: polling.retryMs,
+    };
     const shortest = Math.min(sessions.idleMs, sessions.maxAgeMs, replay.maxAgeMs) / 4;
     const sweepMs = Math.min(SWEEP_MS.most, Math.max(SWEEP_MS.least, shortest));
     this.sweeper = setInterval(() => this.sweep(), sweepMs);
@@ -68,12 +75,7 @@ export class SessionTable {
     return this.make({ client, principal, upstreamName, authorization, remoteAddress });
   }
 
-  private make(
-    origin: Pick<
-      SessionOrigin,
-      'client' | 'principal' | 'upstreamName' | 'authorization' | 'remoteAddress' | 'restored'
-    >,
-  ): LegacySession {
+  private make(origin: SessionOrigin): LegacySession {
     const { principal, remoteAddress } = origin;
     const { sessions, limits } = this.context.config;
     const headers = { 'Retry-After': String(limits.retryAfterSeconds) };
@@ -95,35 +97,28 @@ export class SessionTable {
         { status: 429, headers },
       );
     }
-    const session: LegacySession = new LegacySession(
-      { ...origin, context: this.context, ids: this.ids, total: this.total },
-      (stream) => this.onDetached(stream, session, owner),
-      (stream) => this.detached.get(owner)?.delete(stream),
-    );
-    this.reserve(session, owner);
-    return session;
+    // Counts from the beginning: otherwise as many as are being introduced at one time would pass the caps.
+    this.taken++;
+    this.perOwner.set(owner, (this.perOwner.get(owner) ?? 0) + 1);
+    return new LegacySession(this, origin);
   }
 
   /** Enters a session: from now on its id is known. */
   enter(session: LegacySession): void {
     this.sessions.set(session.id, session);
-    session.ended.addEventListener('abort', () => this.sessions.delete(session.id), { once: true });
   }
 
-  /** Counts from the beginning: otherwise as many as are being introduced at one time would pass the caps. */
-  private reserve(session: LegacySession, owner: string): void {
-    this.taken++;
-    this.perOwner.set(owner, (this.perOwner.get(owner) ?? 0) + 1);
-    session.ended.addEventListener(
-      'abort',
-      () => {
-        this.taken--;
-        const left = (this.perOwner.get(owner) ?? 1) - 1;
-        if (left > 0) this.perOwner.set(owner, left);
-        else this.perOwner.delete(owner);
-      },
-      { once: true },
-    );
+  /** The session takes no place any more, and its id is unknown. */
+  ended(session: LegacySession): void {
+    this.sessions.delete(session.id);
+    this.taken--;
+    const left = (this.perOwner.get(session.owner) ?? 1) - 1;
+    if (left > 0) this.perOwner.set(session.owner, left);
+    else this.perOwner.delete(session.owner);
+  }
+
+  attached(session: LegacySession, stream: StreamLog): void {
+    this.withoutConnection.get(session.owner)?.delete(stream);
   }
 
   /** Finds a session. One of another principal is answered exactly like an unknown one. */
@@ -131,7 +126,7 @@ export class SessionTable {
     const session = id === undefined ? undefined : this.sessions.get(id);
     if (session?.principal.key !== principal.key) return undefined;
     this.endIfOver(session, now());
-    return session.ended.aborted ? undefined : session;
+    return session.over ? undefined : session;
   }
 
   /** Whether a session that this process does not hold may be in the store. */
@@ -194,12 +189,12 @@ export class SessionTable {
   }
 
   /** A stream lost its connection while its requests run on: so many of one principal, and no more. */
-  private onDetached(stream: StreamLog, session: LegacySession, owner: string): void {
+  detached(session: LegacySession, stream: StreamLog): void {
     if (stream.kind !== 'post' || stream.abandon === undefined) return;
-    let own = this.detached.get(owner);
+    let own = this.withoutConnection.get(session.owner);
     if (own === undefined) {
       own = new Map();
-      this.detached.set(owner, own);
+      this.withoutConnection.set(session.owner, own);
     }
     own.set(stream, session);
     const cap = this.context.config.limits.detachedPerPrincipal;
@@ -240,14 +235,9 @@ export class SessionTable {
       this.endIfOver(session, at);
     }
     this.sweepStore(at);
-    for (const [key, streams] of this.detached) {
+    for (const [key, streams] of this.withoutConnection) {
       for (const stream of streams.keys()) if (stream.endedAt !== undefined) streams.delete(stream);
-      if (streams.size === 0) this.detached.delete(key);
+      if (streams.size === 0) this.withoutConnection.delete(key);
     }
   }
-}
-
-/** Anonymous callers are told apart by their address, as far as they can be. */
-function ownerOf(principal: Principal, remoteAddress: string): string {
-  return principal.anonymous ? `a:${remoteAddress}` : principal.key;
 }

@@ -10,7 +10,13 @@ import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
-import { type InvalidMessageError, type Message, idKey, paramString } from '../../../src/jsonrpc/message.js';
+import {
+  type InvalidMessageError,
+  type Message,
+  type RawId,
+  idKey,
+  paramString,
+} from '../../../src/jsonrpc/message.js';
 import { printError, printNotification, printResult } from '../../../src/jsonrpc/print.js';
 import { INTERACTIVE_METHODS } from '../../../src/translation/question.js';
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
@@ -32,6 +38,7 @@ import {
 } from '../../../src/upstreams/upstream-error.js';
 import { readMessages } from './incoming.js';
 import type { InteractiveCall } from './interactive-calls.js';
+import type { ProgressSink } from './progress-routes.js';
 import { printAnswer } from './question-answer.js';
 import type { SessionCall, UpstreamSession } from './session.js';
 
@@ -50,7 +57,7 @@ export type CallEnd =
  * resumption of that stream when the upstream or the network cut it, and the cancellation.
  * @see /specification/2025-11-25/basic/transports#sending-messages-to-the-server
  */
-export class LegacyCall implements SessionCall {
+export class LegacyCall implements SessionCall, ProgressSink {
   private readonly id = nextId();
   private readonly context: UpstreamContext;
   private readonly budget: CallBudget;
@@ -84,6 +91,10 @@ export class LegacyCall implements SessionCall {
     }
   }
 
+  get token(): RawId {
+    return this.id;
+  }
+
   /** Sends the request; resolves once, with its end. */
   run(): Promise<CallEnd> {
     if (this.exchange.signal.aborted) {
@@ -91,12 +102,19 @@ export class LegacyCall implements SessionCall {
       return this.finished;
     }
     this.exchange.signal.addEventListener('abort', this.onCancel, { once: true });
-    const headers = { ...this.session.headers(this.exchange.caller), ...this.exchange.headers };
-    this.sent = true;
-    if (this.interactive !== undefined) this.session.interactive.add(this.interactive);
     this.session.calls.add(this);
-    this.read({ method: 'POST', headers, body: this.requestText() }, (end) => this.afterPost(end));
+    if (this.exchange.progressToken !== undefined) this.session.progress.add(this);
+    const ready = this.interactive && this.session.interactive.add(this.interactive);
+    if (ready === undefined) this.send();
+    else void ready.then(() => this.send());
     return this.finished;
+  }
+
+  private send(): void {
+    if (this.ended) return;
+    this.sent = true;
+    const headers = { ...this.session.headers(this.exchange.caller), ...this.exchange.headers };
+    this.read({ method: 'POST', headers, body: this.requestText() }, (end) => this.afterPost(end));
   }
 
   /** The session is over: no answer will come any more. @param known the upstream still knows the session */
@@ -256,16 +274,23 @@ export class LegacyCall implements SessionCall {
     }
     // A session without a client of its own hears of changes on every stream, for whoever watches.
     if (this.session.conversation === undefined) this.session.change(message);
-    let relayed = message;
-    if (message.method === 'notifications/progress') {
-      const own = this.exchange.progressToken;
-      if (own === undefined || progressTokenOf(message) !== this.id) {
-        this.context.log.debug({ upstream: this.context.name }, 'dropped progress for an unknown token');
-        return;
-      }
-      relayed = withProgressToken(message, own);
+    if (message.method !== 'notifications/progress') this.tell(message);
+    else if (progressTokenOf(message) === this.id) this.progress(message);
+    else if (!this.session.progress.deliver(message)) {
+      const ofTask = this.session.progress.ofTask(message);
+      if (ofTask !== undefined) this.tell(ofTask);
+      else this.context.log.debug({ upstream: this.context.name }, 'dropped progress for an unknown token');
     }
-    if (!this.exchange.notify(relayed)) {
+  }
+
+  /** Progress of this call, on whatever stream it came. */
+  progress(message: Message): void {
+    const own = this.exchange.progressToken;
+    if (own !== undefined) this.tell(withProgressToken(message, own));
+  }
+
+  private tell(message: Message): void {
+    if (!this.exchange.notify(message)) {
       this.reading?.pause();
       const { reading } = this;
       this.exchange.onReady(() => reading?.resume());
@@ -361,6 +386,9 @@ export class LegacyCall implements SessionCall {
     clearTimeout(this.retryTimer);
     this.exchange.signal.removeEventListener('abort', this.onCancel);
     this.session.calls.delete(this);
+    const complete =
+      end.kind === 'outcome' && end.outcome.kind === 'complete' ? end.outcome.message : undefined;
+    this.session.progress.delete(this, complete, this.exchange.progressToken);
     if (this.interactive !== undefined) this.session.interactive.delete(this.interactive);
     for (const question of this.questions.values()) question.abort();
     if (end.kind === 'outcome' && end.outcome.kind === 'complete') this.linger();

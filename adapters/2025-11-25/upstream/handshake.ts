@@ -4,7 +4,7 @@ import { authorizationFor } from '../../../src/auth/upstream-authorization.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Introduction } from '../../../src/exchange/exchange.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
-import { memberOf, stringValue } from '../../../src/jsonrpc/json-scan.js';
+import { memberOf, scanInnerObject, stringValue } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, idKey } from '../../../src/jsonrpc/message.js';
 import { printNotification, printRequest } from '../../../src/jsonrpc/print.js';
 import { IMPLEMENTATION } from '../../../src/telemetry/implementation.js';
@@ -14,6 +14,9 @@ import { errorMessageIn, statusError, upstreamError } from '../../../src/upstrea
 import { withTimeout } from '../../../src/upstreams/with-timeout.js';
 import { readMessages } from './incoming.js';
 import { UpstreamSession } from './session.js';
+
+/** How long a new session waits for its standalone stream, in milliseconds: some servers say nothing until they must. */
+const STREAM_FIRST_MS = 2000;
 
 /**
  * Opens a session: `initialize`, and for clients that will not send it themselves, `notifications/initialized`.
@@ -99,9 +102,30 @@ export async function openSession(
   );
   // A legacy client sends its own `initialized` when it is ready for what the server may ask at once.
   if (introduction.caller.conversation === undefined) {
+    const asked = mayBeAsked(introduction.client.capabilities);
+    if (asked) await streamFirst(session);
     await session.post(printNotification('notifications/initialized'), introduction.caller);
+    // A server may have refused the stream only because it was early.
+    if (asked) void session.openStream();
   }
   return session;
+}
+
+/** Whether the capabilities let a server ask anything. */
+function mayBeAsked(capabilities: string): boolean {
+  const { members } = scanInnerObject(capabilities, 0);
+  return members.some(({ key }) => key === 'elicitation' || key === 'sampling' || key === 'roots');
+}
+
+/**
+ * Opens the stream on which the server may ask outside any call, which some do as soon as they hear `initialized`, and
+ * others in their first call. With nowhere to put the question they drop it, and wait for the answer for ever.
+ */
+async function streamFirst(session: UpstreamSession): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const expiry = new Promise<void>((resolve) => (timer = setTimeout(resolve, STREAM_FIRST_MS)));
+  await Promise.race([session.openStream(), expiry]);
+  clearTimeout(timer);
 }
 
 function initializeRequest(id: string, introduction: Introduction): string {

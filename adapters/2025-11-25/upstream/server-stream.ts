@@ -1,10 +1,9 @@
 import { GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Question } from '../../../src/exchange/question.js';
-import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, idKey, paramString } from '../../../src/jsonrpc/message.js';
 import { printError, printResult } from '../../../src/jsonrpc/print.js';
-import { QUESTION_METHODS, missingCapability } from '../../../src/translation/question.js';
+import { QUESTION_METHODS, missingCapability, undeclaredCode } from '../../../src/translation/question.js';
 import { SeenEvents } from '../../../src/sse/seen-events.js';
 import { Backoff } from '../../../src/upstreams/backoff.js';
 import { type ReadingRequest, readResponse } from '../../../src/upstreams/response-reader.js';
@@ -157,7 +156,10 @@ export class ServerStream {
   private route(message: Message): void {
     const { conversation } = this.session;
     if (message.kind === 'request') {
-      void this.answer(message);
+      const answered = this.answer(message);
+      if (message.method === 'roots/list' && conversation === undefined) {
+        this.session.interactive.rootsWanted(answered.then(() => this.session.settle()));
+      }
       return;
     }
     if (message.kind !== 'notification') return;
@@ -165,6 +167,18 @@ export class ServerStream {
       const requestId = memberOf(message.params?.object, 'requestId');
       if (requestId !== undefined)
         this.questions.get(idKey(valueText(message.text, requestId)))?.abort(paramString(message, 'reason'));
+      return;
+    }
+    if (message.method === 'notifications/progress') {
+      const { progress } = this.session;
+      if (progress.deliver(message)) return;
+      const ofTask = progress.ofTask(message);
+      if (ofTask === undefined)
+        this.session.context.log.debug(
+          { upstream: this.session.context.name },
+          'dropped progress for an unknown token',
+        );
+      else conversation?.notify(ofTask);
       return;
     }
     if (conversation === undefined) this.session.change(message);
@@ -179,7 +193,10 @@ export class ServerStream {
   private interactiveCalls({ method, params }: Question): InteractiveCalls {
     const { capabilities, interactive } = this.session;
     if (!QUESTION_METHODS.has(method) || missingCapability(capabilities, method, params) !== undefined) {
-      throw new GatewayError(METHOD_NOT_FOUND, `the client did not declare what ${method} needs`);
+      throw new GatewayError(
+        undeclaredCode(capabilities, method),
+        `the client did not declare what ${method} needs`,
+      );
     }
     return interactive;
   }

@@ -6,7 +6,6 @@ import { now } from '../../../src/clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Caller, Introduction } from '../../../src/exchange/exchange.js';
 import { remembering } from '../../../src/exchange/remembering.js';
-import { scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
 import { openSession } from './handshake.js';
 import type { UpstreamSession } from './session.js';
 import { printUpstreamState, restoreSession } from './stored-session.js';
@@ -34,7 +33,9 @@ export interface Lease {
 export class SessionPool {
   private readonly sessions = new Map<string, UpstreamSession>();
   private readonly opening = new Map<string, Promise<UpstreamSession>>();
-  private readonly owners = new Map<string, string>();
+  /** The owner of each session that is no client's own, and the other way round. */
+  private readonly owners = new Map<UpstreamSession, string>();
+  private readonly byOwner = new Map<string, Set<UpstreamSession>>();
   private exclusive = 0;
   private closed = false;
   private readonly sweeper: NodeJS.Timeout;
@@ -56,7 +57,7 @@ export class SessionPool {
     let opening = this.opening.get(key);
     const fresh = opening === undefined;
     if (opening === undefined) {
-      if (caller.conversation?.ended.aborted === true) {
+      if (caller.conversation?.over === true) {
         throw new GatewayError(GATEWAY_CODE.sessionEnded, 'the session has ended', { status: 404 });
       }
       this.makeRoom(introduction);
@@ -90,7 +91,7 @@ export class SessionPool {
   drop(session: UpstreamSession, deleteUpstream: boolean): Promise<void> {
     if (this.sessions.get(session.key) === session) {
       this.sessions.delete(session.key);
-      this.owners.delete(session.key);
+      this.disown(session);
     }
     return session.end(deleteUpstream);
   }
@@ -135,14 +136,8 @@ export class SessionPool {
   private adopt(session: UpstreamSession, introduction: Introduction): void {
     this.sessions.set(session.key, session);
     session.onLost = () => this.lose(session);
-    // A server may ask outside any call, and then this stream is the only way it can.
-    if (session.conversation === undefined && mayBeAsked(introduction.client.capabilities))
-      void session.openStream();
-    this.owners.set(session.key, callerKey(introduction));
-    const ended = introduction.caller.conversation?.ended;
-    const drop = () => void this.drop(session, !isSuspended(session));
-    if (ended?.aborted === true) drop();
-    else ended?.addEventListener('abort', drop, { once: true });
+    if (session.conversation === undefined) this.own(session, callerKey(introduction));
+    session.conversation?.onEnd(() => void this.drop(session, !isSuspended(session)));
   }
 
   private keyOf(introduction: Introduction): string {
@@ -173,11 +168,9 @@ export class SessionPool {
     if (introduction.caller.conversation !== undefined) return;
     const owner = callerKey(introduction);
     const cap = this.context.config.limits.upstreamSessionsPerPrincipal;
-    const own = [...this.sessions.values()].filter(
-      (session) => session.conversation === undefined && this.owners.get(session.key) === owner,
-    );
-    if (own.length < cap) return;
-    const idle = own.filter((session) => session.users === 0).sort((a, b) => a.lastUsed - b.lastUsed)[0];
+    const own = this.byOwner.get(owner);
+    if (own === undefined || own.size < cap) return;
+    const idle = [...own].filter((session) => session.users === 0).sort((a, b) => a.lastUsed - b.lastUsed)[0];
     if (idle !== undefined) {
       void this.drop(idle, true);
       return;
@@ -187,6 +180,22 @@ export class SessionPool {
       `all ${cap} upstream sessions of this caller are in use; try again later`,
       { status: 429, headers: { 'Retry-After': String(this.context.config.limits.retryAfterSeconds) } },
     );
+  }
+
+  private own(session: UpstreamSession, owner: string): void {
+    this.owners.set(session, owner);
+    const own = this.byOwner.get(owner);
+    if (own === undefined) this.byOwner.set(owner, new Set([session]));
+    else own.add(session);
+  }
+
+  private disown(session: UpstreamSession): void {
+    const owner = this.owners.get(session);
+    if (owner === undefined) return;
+    this.owners.delete(session);
+    const own = this.byOwner.get(owner);
+    own?.delete(session);
+    if (own?.size === 0) this.byOwner.delete(owner);
   }
 
   private sweep(): void {
@@ -202,12 +211,6 @@ export class SessionPool {
 /** Whether its client will be back, in another process, and need it. */
 function isSuspended(session: UpstreamSession): boolean {
   return session.conversation?.suspended === true;
-}
-
-/** Whether the capabilities let a server ask anything. */
-function mayBeAsked(capabilities: string): boolean {
-  const { members } = scanInnerObject(capabilities, 0);
-  return members.some(({ key }) => key === 'elicitation' || key === 'sampling' || key === 'roots');
 }
 
 function callerKey({ caller }: Introduction): string {

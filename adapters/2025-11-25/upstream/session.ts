@@ -15,9 +15,12 @@ import { errorMessageIn, upstreamError } from '../../../src/upstreams/upstream-e
 import { withTimeout } from '../../../src/upstreams/with-timeout.js';
 import { readMessages } from './incoming.js';
 import { InteractiveCalls } from './interactive-calls.js';
+import { ProgressRoutes } from './progress-routes.js';
 import { ResourceSubscriptions } from './resource-subscriptions.js';
 import { ServerStream } from './server-stream.js';
 
+/** How long an upstream has, behind the answer to a ping, to act on what it read before, in milliseconds. */
+const SETTLE_MS = 50;
 /** How long the gateway waits for the answer to a notification, a response or a DELETE, in milliseconds. */
 const CONTROL_TIMEOUT_MS = 10_000;
 
@@ -41,11 +44,14 @@ export class UpstreamSession {
   /** The log level last asked of the upstream for clients that state theirs on each request. */
   logLevel: string | undefined;
   ended = false;
+  /** Resolves when the upstream has taken the client's `initialized`; undefined while none is on its way. */
+  beginning: Promise<void> | undefined;
   /** Calls in flight during which this session's client may be asked. */
   readonly interactive: InteractiveCalls;
   /** Everything that must not outlive the session. */
   readonly calls = new Set<SessionCall>();
   readonly subscriptions = new ResourceSubscriptions(this);
+  readonly progress = new ProgressRoutes();
   /** Resolves when the session is over, whoever ended it. */
   readonly over: Promise<void>;
   /** The upstream no longer knows the session. Set by whoever keeps it. */
@@ -69,9 +75,8 @@ export class UpstreamSession {
     readonly capabilities: string,
   ) {
     this.over = new Promise((resolve) => (this.resolveOver = resolve));
-    this.interactive = new InteractiveCalls(
-      Math.min(HOLD_MS, context.config.timeouts.questionMs),
-      () => void this.post(printNotification('notifications/roots/list_changed')),
+    this.interactive = new InteractiveCalls(Math.min(HOLD_MS, context.config.timeouts.questionMs), () =>
+      this.post(printNotification('notifications/roots/list_changed')),
     );
   }
 
@@ -98,6 +103,17 @@ export class UpstreamSession {
    */
   async post(text: string, caller: Caller = this.caller): Promise<ResponseEnd> {
     return send(this.context, 'POST', this.headers(caller), text);
+  }
+
+  /**
+   * The client's `initialized` is on its way: what the client sends after it must not overtake it, because servers refuse
+   * requests before it.
+   * @see /specification/2025-11-25/basic/lifecycle#initialization
+   */
+  begins(posting: Promise<unknown>): void {
+    this.beginning = posting.then(() => {
+      this.beginning = undefined;
+    });
   }
 
   /** Opens the standalone stream, once. Resolves with whether the upstream offers one. */
@@ -146,6 +162,16 @@ export class UpstreamSession {
   /** Asks the upstream whether it still knows the session: a 404 to something else may mean other things. */
   async check(): Promise<void> {
     await this.request('ping', '{}');
+  }
+
+  /**
+   * Resolves when the upstream can be taken to have acted on what it was told last. When it answers a ping it has read
+   * that; what it does then, with files perhaps, it says to nobody.
+   */
+  async settle(): Promise<void> {
+    if (this.ended) return;
+    await this.check();
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref());
   }
 
   /** Sends a request of the gateway's own. Resolves with the response; undefined when there was none. */

@@ -13,6 +13,7 @@ import type { ChangeFilter } from '../../../src/exchange/change-filter.js';
 import { type Outcome, failure } from '../../../src/exchange/outcome.js';
 import { introductionOf } from '../../../src/exchange/relay.js';
 import type { Probe } from '../../../src/exchange/probe.js';
+import { withIncreasingProgress } from '../../../src/exchange/increasing-progress.js';
 import { isRepeatable } from '../../../src/exchange/repeatable.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { memberOf, scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
@@ -61,7 +62,8 @@ export class LegacyUpstream implements UpstreamHalf {
     return { era: this.era, message: lease.session.initialize };
   }
 
-  async run(exchange: Exchange): Promise<Outcome> {
+  async run(request: Exchange): Promise<Outcome> {
+    const exchange = isRepeatable(request.method) ? withIncreasingProgress(request) : request;
     let repeated = false;
     let reopened = false;
     for (;;) {
@@ -74,6 +76,7 @@ export class LegacyUpstream implements UpstreamHalf {
       }
       const { session } = lease;
       try {
+        if (session.beginning !== undefined) await session.beginning;
         const end = await this.call(session, exchange);
         if (end.kind === 'outcome') return end.outcome;
         if (end.kind === 'unknown') {
@@ -119,7 +122,9 @@ export class LegacyUpstream implements UpstreamHalf {
     try {
       const draft = new Draft(message.text);
       stripReservedMeta(message, draft);
-      const end = await lease.session.post(draft.print(), from.caller);
+      const posting = lease.session.post(draft.print(), from.caller);
+      if (message.method === 'notifications/initialized') lease.session.begins(posting);
+      const end = await posting;
       if (end.kind === 'failed') throw end.error;
       if (end.kind === 'status') {
         const answer = errorMessageIn(end.body, this.context.config.limits.jsonDepth);

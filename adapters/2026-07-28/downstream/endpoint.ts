@@ -20,7 +20,12 @@ import { ModernExchange, lacksCapability } from './exchange.js';
 import { inputResponsesOf } from './input-responses.js';
 import { Leg } from './leg.js';
 import { Parking } from './parking.js';
-import { type ValidationOptions, checkNotification, describeClient } from './validation.js';
+import {
+  type ValidationOptions,
+  checkNotification,
+  checkRetryHeaders,
+  describeClient,
+} from './validation.js';
 
 /** What the modern era no longer has. @see /specification/2026-07-28/changelog */
 const REMOVED_METHODS: ReadonlySet<string> = new Set([
@@ -120,9 +125,11 @@ export class ModernEndpoint implements DownstreamHalf {
       commitMs: config.timeouts.streamCommitMs,
       highWaterBytes: config.limits.streamBufferBytes,
     };
+    const headers = { ...traceHeaders(request), ...paramHeaders(request) };
     const state = paramString(message, 'requestState');
     if (state !== undefined && this.parking.isHandle(state)) {
       const { exchange, answers } = this.returning(state, message, { client, caller }, relay.name);
+      checkRetryHeaders(exchange.headers, headers);
       this.parking.take(state);
       const leg = new Leg(message, reply, legOptions);
       exchange.resume(leg, client, answers);
@@ -130,7 +137,6 @@ export class ModernEndpoint implements DownstreamHalf {
       return;
     }
     const leg = new Leg(message, reply, legOptions);
-    const headers = { ...traceHeaders(request), ...paramHeaders(request) };
     const exchange = new ModernExchange(message, client, caller, headers, leg, this.parking, relay.name);
     if (exchange.method === 'subscriptions/listen') this.listening.add(exchange);
     void this.run(exchange, relay);

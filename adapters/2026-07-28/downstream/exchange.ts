@@ -13,6 +13,7 @@ import {
   INTERACTIVE_METHODS,
   QUESTION_METHODS,
   missingCapability,
+  undeclaredCode,
 } from '../../../src/translation/question.js';
 import type { Leg } from './leg.js';
 import { OpenQuestions } from './open-questions.js';
@@ -233,7 +234,10 @@ export class ModernExchange implements Exchange, Parked {
       // Nothing was sent yet, so the client can still be told in the way the specification demands.
       this.refuse(failure(lacksCapability(missing)));
     }
-    throw new GatewayError(METHOD_NOT_FOUND, `the client did not declare what ${method} needs`);
+    throw new GatewayError(
+      undeclaredCode(this.client.capabilities, method),
+      `the client did not declare what ${method} needs`,
+    );
   }
 
   private async askOne(question: Question, signal: AbortSignal): Promise<Answer> {

@@ -73,6 +73,24 @@ export function checkNotification(request: HttpRequest, message: Message, option
   if (request.headers['mcp-method'] !== undefined) checkMethodHeader(request, message);
 }
 
+/**
+ * Checks the `Mcp-Param-*` headers of a retry against those of the request it continues, which were compared with the
+ * same arguments: one that says something else contradicts the body.
+ * @throws GatewayError HTTP 400 with -32020
+ * @see /specification/2026-07-28/basic/transports/streamable-http#server-behavior-for-custom-headers
+ */
+export function checkRetryHeaders(
+  first: Readonly<Record<string, string>>,
+  retry: Readonly<Record<string, string>>,
+): void {
+  for (const [name, value] of Object.entries(retry)) {
+    const before = name.startsWith('mcp-param-') ? first[name] : undefined;
+    if (before === undefined || before === value) continue;
+    if (decodeHeaderValue(before) !== decodeHeaderValue(value))
+      throw mismatch(`the ${name} header does not match the arguments`);
+  }
+}
+
 function checkRevision(revision: string, { servedRevisions }: ValidationOptions): void {
   if (isModernRevision(revision)) return;
   const data = JSON.stringify({ supported: servedRevisions, requested: revision.slice(0, 100) });

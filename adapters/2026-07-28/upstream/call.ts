@@ -6,6 +6,7 @@ import type { Exchange } from '../../../src/exchange/exchange.js';
 import { type FailedOutcome, type Outcome, cancelled, failure } from '../../../src/exchange/outcome.js';
 import { redraw, withProgressToken } from '../../../src/exchange/relabel.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
+import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
 import {
   InvalidMessageError,
   type Message,
@@ -179,6 +180,10 @@ export class ModernCall {
         return;
       }
       relayed = withProgressToken(message, own);
+    } else if (message.method === 'notifications/cancelled') {
+      const teardown = this.teardown(message);
+      if (teardown === undefined) return;
+      relayed = teardown;
     } else if (this.listens) {
       relayed = this.withSubscription(message);
     }
@@ -187,6 +192,22 @@ export class ModernCall {
       reading?.pause();
       this.exchange.onReady(() => reading?.resume());
     }
+  }
+
+  /**
+   * The notice that the server ends a subscription, under the client's own id. Undefined for any other cancellation: a
+   * server sends none, and to a client the id would name something else, or a question it is just being asked.
+   * @see /specification/2026-07-28/basic/patterns/cancellation
+   */
+  private teardown(message: Message): Message | undefined {
+    const params = message.params?.object;
+    const named = memberOf(params, 'requestId');
+    if (!this.listens || params === undefined || named === undefined) return undefined;
+    const own = valueText(message.text, named);
+    if (idKey(own) !== idKey(this.id)) return undefined;
+    const draft = new Draft(message.text);
+    draft.set(params, 'requestId', this.exchange.id);
+    return this.withSubscription(redraw(draft));
   }
 
   /** A subscription is named by the id of its request, and the client knows its own id. */

@@ -13,6 +13,7 @@ import type {
 import type { ChangeFilter } from '../../../src/exchange/change-filter.js';
 import type { Outcome } from '../../../src/exchange/outcome.js';
 import type { Probe } from '../../../src/exchange/probe.js';
+import { withIncreasingProgress } from '../../../src/exchange/increasing-progress.js';
 import { isRepeatable } from '../../../src/exchange/repeatable.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
@@ -83,7 +84,8 @@ export class ModernUpstream implements UpstreamHalf {
     return { era: this.era, message: await asking };
   }
 
-  async run(exchange: Exchange): Promise<Outcome> {
+  async run(request: Exchange): Promise<Outcome> {
+    const exchange = isRepeatable(request.method) ? withIncreasingProgress(request) : request;
     const end = await new ModernCall(this.context, exchange, LATEST_MODERN).run();
     if (end.kind === 'unknown') {
       if (!isRepeatable(exchange.method) || exchange.signal.aborted) return end.outcome;

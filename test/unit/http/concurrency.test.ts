@@ -181,6 +181,15 @@ describe('Concurrency', () => {
     expect(codeOf(() => concurrency.enter('a', false).run(REQUEST))).toBe(429);
   });
 
+  it('takes every place back once, however often it is given', () => {
+    const concurrency = new Concurrency(limits({}));
+    const slots = [concurrency.enter('a', false), concurrency.enter('a', false)];
+    for (const slot of slots) slot.run(REQUEST);
+    for (let again = 0; again < 3; again += 1) slots[0]!.release();
+    concurrency.enter('a', false).run(REQUEST);
+    expect(codeOf(() => concurrency.enter('a', false).run(REQUEST))).toBe(429);
+  });
+
   it('gives everything back when running is refused', () => {
     const concurrency = new Concurrency(limits({}));
     const running = [concurrency.enter('a', false), concurrency.enter('a', false)];
@@ -198,10 +207,9 @@ describe('Concurrency', () => {
 describe('Cap', () => {
   it('forgets keys that have no place', () => {
     const cap = new Cap('things', 10, 2);
-    const give = [cap.take('a'), cap.take('a'), cap.take('b')];
+    for (const key of ['a', 'a', 'b']) cap.take(key);
     expect([cap.taken, cap.full('a'), cap.full('b')]).toEqual([3, 'key', undefined]);
-    for (const back of give) back();
-    for (const back of give) back();
+    for (const key of ['a', 'a', 'b']) cap.release(key);
     expect([cap.taken, cap.full('a')]).toEqual([0, undefined]);
   });
 });

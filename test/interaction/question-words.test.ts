@@ -11,8 +11,20 @@ const TEXT = { type: 'text', text: 'hi' };
 const PICTURE = { type: 'image', data: 'AA==', mimeType: 'image/png' };
 const SOUND = { type: 'audio', data: 'AA==', mimeType: 'audio/wav' };
 
+/** A client of that revision, and the question it is asked during a call. */
+async function questioned(revision: string, asking: object) {
+  const upstream = closing(
+    await startScriptedServer(roundsScript([inputRequiredText({ q: asking }, '"s"'), DONE])),
+  );
+  const gateway = closing(await startGateway(upstream.url));
+  const capabilities = { sampling: {}, elicitation: {} };
+  const session = await openWireSession(gateway.url, { revision, capabilities });
+  const response = await session.request(1, 'tools/call', { name: 'ask', arguments: {} });
+  return { session, response, question: await nextQuestion(response) };
+}
+
 // Since 2025-11-25 a message has one content block or several, before that one; 2024-11-05 has no audio.
-describe('X19, X15 sampling in words of the legacy side', () => {
+describe('X19, X15 questions in words of the legacy side', () => {
   test.each([
     ['2025-11-25', [{ role: 'user', content: [TEXT, PICTURE] }]],
     [
@@ -38,6 +50,16 @@ describe('X19, X15 sampling in words of the legacy side', () => {
       expect((await response.nextMessage()).result.content[0].text).toBe('done');
     },
   );
+
+  test.each([
+    ['2025-11-25', { type: 'string', oneOf: [{ const: 'r', title: 'Red' }] }],
+    ['2025-06-18', { type: 'string', enum: ['r'], enumNames: ['Red'] }],
+  ])('X15 a client of %s is shown choices as it knows them', async (revision, expected) => {
+    const choices = { type: 'string', oneOf: [{ const: 'r', title: 'Red' }] };
+    const params = { message: 'm', requestedSchema: { type: 'object', properties: { color: choices } } };
+    const { question } = await questioned(revision, { method: 'elicitation/create', params });
+    expect(question.params.requestedSchema.properties).toEqual({ color: expected });
+  });
 
   test.each([
     ['2025-11-25', [TEXT], [TEXT]],

@@ -1,0 +1,62 @@
+import { LRUCache } from 'lru-cache';
+import { withProgressToken } from '../../../src/exchange/relabel.js';
+import { kindOf, memberOf } from '../../../src/jsonrpc/json-scan.js';
+import type { Message, RawId } from '../../../src/jsonrpc/message.js';
+import { progressTokenOf } from '../../../src/translation/progress.js';
+
+/** Tasks of one session whose progress is still told under the tokens of their clients. */
+const MAX_TASKS = 1000;
+
+/** A call whose progress may come on another stream than its own. */
+export interface ProgressSink {
+  /** The token the upstream knows. */
+  readonly token: RawId;
+  progress(message: Message): void;
+}
+
+/**
+ * Whose progress a notification tells, whatever stream it comes on: that of a call in flight, which some servers send on
+ * the standalone stream, or that of a task, whose token outlives the call that began it.
+ * @see /specification/2025-11-25/basic/utilities/progress#behavior-requirements
+ */
+export class ProgressRoutes {
+  private readonly calls = new Map<RawId, ProgressSink>();
+  private readonly tasks = new LRUCache<RawId, RawId>({ max: MAX_TASKS });
+
+  add(call: ProgressSink): void {
+    this.calls.set(call.token, call);
+  }
+
+  /**
+   * A call is over.
+   * @param result its result, when it has one: one that begins a task keeps the token good
+   * @param own the client's token
+   */
+  delete(call: ProgressSink, result?: Message, own?: RawId): void {
+    this.calls.delete(call.token);
+    const task = result && memberOf(result.result?.object, 'task');
+    if (
+      result !== undefined &&
+      task !== undefined &&
+      kindOf(result.text, task) === 'object' &&
+      own !== undefined
+    ) {
+      this.tasks.set(call.token, own);
+    }
+  }
+
+  /** Hands progress to the call in flight it belongs to. Returns false when there is none. */
+  deliver(message: Message): boolean {
+    const token = progressTokenOf(message);
+    const call = token === undefined ? undefined : this.calls.get(token);
+    call?.progress(message);
+    return call !== undefined;
+  }
+
+  /** Progress of a task under its client's own token; undefined when it is none. */
+  ofTask(message: Message): Message | undefined {
+    const token = progressTokenOf(message);
+    const own = token === undefined ? undefined : this.tasks.get(token);
+    return own === undefined ? undefined : withProgressToken(message, own);
+  }
+}
