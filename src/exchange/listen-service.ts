@@ -48,6 +48,7 @@ export async function serveListen(
     else throttle.offer(change);
   };
   const backoff = new Backoff(250, 5000);
+  let lost: GatewayError | undefined;
   try {
     for (let attempt = 0; attempt <= REOPENINGS; attempt++) {
       let watch: Watch;
@@ -56,10 +57,12 @@ export async function serveListen(
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
         if (acknowledged === undefined) return failure(error);
+        lost = error;
         await pause(backoff.next(), exchange.signal);
         if (exchange.signal.aborted) return cancelled();
         continue;
       }
+      lost = undefined;
       if (acknowledged === undefined) {
         acknowledged = watch.honoured;
         exchange.notify(acknowledgment(exchange, watch.honoured));
@@ -77,7 +80,8 @@ export async function serveListen(
       if (exchange.signal.aborted) return cancelled();
       await pause(backoff.next(), exchange.signal);
     }
-    return gracefulEnd(exchange);
+    // A graceful end would say that there is nothing more to hear; that nothing can be heard any more is an error.
+    return lost === undefined ? gracefulEnd(exchange) : failure(lost);
   } finally {
     throttle.close();
   }

@@ -43,6 +43,20 @@ describe('X6 the encoding of header values', () => {
     expect(upstream.requestsFor(method)[0]?.headers['mcp-method']).toBe(encoded(method));
   });
 
+  test.each(['tools/call', 'prompts/get', 'resources/read'])(
+    'X6 %s without Mcp-Name is refused for that, even when its body has none either: 400 -32020',
+    async (method) => {
+      const upstream = closing(
+        await startScriptedServer(legacyScript((request, res) => answerResult(res, request))),
+      );
+      const gateway = closing(await startGateway(upstream.url));
+      const response = await postModern(gateway.url, modernText(1, method));
+      expect(response.status).toBe(400);
+      expect(await response.rpc()).toMatchObject({ id: 1, error: { code: -32020 } });
+      expect(upstream.requestsFor(method)).toEqual([]);
+    },
+  );
+
   test('X6 an encoded Mcp-Name is decoded before it is compared', async () => {
     const upstream = closing(
       await startScriptedServer(legacyScript((request, res) => answerResult(res, request))),

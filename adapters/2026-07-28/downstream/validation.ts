@@ -121,11 +121,7 @@ function checkNameHeader(request: HttpRequest, message: Message): void {
   const name = requestName(message);
   if (name === undefined) return;
   const header = request.headers['mcp-name'];
-  if (header === undefined) {
-    // A body without the member is for the method's own validation to complain about.
-    if (name.value === undefined) return;
-    throw mismatch(`the Mcp-Name header is required for ${message.method ?? ''}`);
-  }
+  if (header === undefined) throw mismatch(`the Mcp-Name header is required for ${message.method ?? ''}`);
   const decoded = decodeHeaderValue(header);
   if (decoded === undefined)
     throw mismatch('the Mcp-Name header contains characters or an encoding that is not valid');
