@@ -1,6 +1,6 @@
 import { type ChildProcess, fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,12 +27,17 @@ export async function setStage(
   config: Record<string, unknown> = {},
 ): Promise<Stage> {
   const upstream = scope.closing(await DrivenServer.start(era));
-  const folder = () => mkdtempSync(join(tmpdir(), 'mcp-gangway-'));
+  const folder = () => {
+    const path = mkdtempSync(join(tmpdir(), 'mcp-gangway-'));
+    scope.closing({ close: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) });
+    return path;
+  };
+  const path = kind === 'sqlite' ? join(folder(), 'store.db') : '';
   const redis = kind === 'redis' ? await startRedis(folder()) : undefined;
   if (redis !== undefined) scope.closing({ close: () => redis.stop() });
   const stores = {
     memory: { kind },
-    sqlite: { kind, path: join(folder(), 'store.db') },
+    sqlite: { kind, path },
     redis: { kind, url: redis?.url },
   };
   return { upstream, redis, config: { logging: { level: 'silent' }, ...config, store: stores[kind] } };

@@ -1,5 +1,4 @@
-import { copyFileSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, test, vi } from 'vitest';
@@ -9,6 +8,7 @@ import { StoreError } from '../../../src/replay/store.js';
 import { closing } from '../../peers/closing.js';
 import { RecordingSink } from './recording-sink.js';
 import { bufferOn, loaded, recordOf, testPersistentStore, testStore } from './store-contract.js';
+import { temporaryFolder } from '../../peers/temporary-folder.js';
 
 const silent = {
   debug: () => undefined,
@@ -16,7 +16,7 @@ const silent = {
   warn: () => undefined,
   error: () => undefined,
 };
-const newFile = () => join(mkdtempSync(join(tmpdir(), 'mcp-gangway-')), 'store.db');
+const newFile = () => join(temporaryFolder(), 'store.db');
 const newPlace = () => {
   const path = newFile();
   return { open: () => SqliteStore.open(path, silent) };
