@@ -20,7 +20,7 @@ import { ResourceSubscriptions } from './resource-subscriptions.js';
 import { ServerStream } from './server-stream.js';
 
 /** How long an upstream has, behind the answer to a ping, to act on what it read before, in milliseconds. */
-const SETTLE_MS = 50;
+const SETTLE_MS = 200;
 /** How long the gateway waits for the answer to a notification, a response or a DELETE, in milliseconds. */
 const CONTROL_TIMEOUT_MS = 10_000;
 
