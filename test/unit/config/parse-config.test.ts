@@ -72,7 +72,7 @@ describe('defaults', () => {
         eraRetryMs: 1000,
         bodyMs: 30_000,
       },
-      compat: { hybridClients: false },
+      compat: { hybridClients: false, defaultLogLevel: 'info' },
       logging: { level: 'info' },
     });
   });
@@ -84,7 +84,7 @@ describe('defaults', () => {
       expect(config.upstreams).toEqual({});
       expect(config).not.toHaveProperty('defaultUpstream');
       expect(config).not.toHaveProperty('publicUrl');
-      expect(config.compat).not.toHaveProperty('defaultLogLevel');
+      expect(config.compat.defaultLogLevel).toBe('info');
     },
   );
 
