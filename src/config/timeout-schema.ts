@@ -52,7 +52,7 @@ export const timeoutSchema = z
     ),
     eraRetryMs: milliseconds(
       1 * SECOND,
-      'First pause before an upstream without a verdict is asked again, in milliseconds; it doubles.',
+      'Pause before an upstream without a verdict is asked again, in milliseconds.',
     ),
     bodyMs: milliseconds(30 * SECOND, 'Arrival of a whole request body from a client, in milliseconds.'),
   })
