@@ -71,6 +71,7 @@ describe('defaults', () => {
         eraTtlMs: 3_600_000,
         eraRetryMs: 1000,
         bodyMs: 30_000,
+        shutdownMs: 10_000,
       },
       compat: { hybridClients: false, defaultLogLevel: 'info' },
       logging: { level: 'info' },
