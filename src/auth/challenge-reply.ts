@@ -18,6 +18,10 @@ export class ChallengeReply implements HttpReply {
     return this.inner.started;
   }
 
+  defer(): void {
+    this.inner.defer();
+  }
+
   get closed(): boolean {
     return this.inner.closed;
   }

@@ -28,6 +28,10 @@ export class ForwardedReply implements HttpReply {
     else this.listeners.push(listener);
   }
 
+  defer(): void {
+    // Whoever said what it had to say has said it here too: nothing waits for the end of `serve`.
+  }
+
   json(status: number, body: string, headers?: ReplyHeaders): void {
     this.started = true;
     const pieces = piecesOf(body);

@@ -22,7 +22,20 @@ export interface ChangeFilter {
   readonly uris: ReadonlySet<string>;
 }
 
-export const NO_CHANGES: ChangeFilter = { lists: new Set(), uris: new Set() };
+/** The few filters without resources, each once: thousands of subscriptions have the same. */
+const OF_LISTS = new Map<string, ChangeFilter>();
+const NO_URIS: ReadonlySet<string> = new Set();
+
+/** @param lists in the order of `LIST_KINDS` */
+export function filterOf(lists: readonly ListKind[], uris: readonly string[]): ChangeFilter {
+  if (uris.length > 0) return { lists: new Set(lists), uris: new Set(uris) };
+  const key = lists.join(' ');
+  let filter = OF_LISTS.get(key);
+  if (filter === undefined) OF_LISTS.set(key, (filter = { lists: new Set(lists), uris: NO_URIS }));
+  return filter;
+}
+
+export const NO_CHANGES: ChangeFilter = filterOf([], []);
 
 /** The notification that tells of a changed list. */
 export function listChangedMethod(kind: ListKind): string {
@@ -77,7 +90,7 @@ export function readFilter(message: Message): ChangeFilter {
     subscribed !== undefined && kindOf(text, subscribed) === 'array'
       ? scanInnerArray(text, subscribed.start).flatMap((span) => stringValue(text, span) ?? [])
       : [];
-  return { lists: new Set(lists), uris: new Set(uris) };
+  return filterOf(lists, uris);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Message, RawId } from '../jsonrpc/message.js';
 import type { Caller, ClientDescription, Era, Exchange } from './exchange.js';
 import type { Answer, Question } from './question.js';
+import { onAbort } from './on-abort.js';
 
 type Changes = Partial<Omit<Exchange, 'progressToken'>>;
 
@@ -37,6 +38,11 @@ class DerivedExchange implements Exchange {
   /** Looked up, not copied: a call that outlives its first response goes on under the next request's token. */
   get progressToken(): RawId | undefined {
     return this.base.progressToken;
+  }
+
+  onCancel(listener: () => void): void {
+    if (this.changes.signal === undefined) this.base.onCancel(listener);
+    else onAbort(this.changes.signal, listener);
   }
 
   begin(): void {

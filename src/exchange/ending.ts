@@ -33,6 +33,11 @@ export class Ending implements Ended {
     else if (this.listeners instanceof Set) this.listeners.delete(listener);
   }
 
+  /** Nobody wants to know any more. */
+  forget(): void {
+    this.listeners = undefined;
+  }
+
   /** The end is here. Listeners are called in the order in which they came. */
   end(): void {
     if (this.reached) return;

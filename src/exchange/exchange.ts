@@ -73,6 +73,8 @@ export interface Exchange {
   readonly headers: Readonly<Record<string, string>>;
   /** Aborted when the client cancels (in its era's way). A lost connection of a legacy client is no cancellation. */
   readonly signal: AbortSignal;
+  /** Calls back once when `signal` is aborted, at once when it is: without making one, for what waits for hours. */
+  onCancel(listener: () => void): void;
   /** The client's progress token, verbatim, when it asked for progress. */
   readonly progressToken: RawId | undefined;
   /** Tells that the upstream committed to a stream: a downstream that can resume may commit to one too. */
@@ -110,8 +112,8 @@ export interface ServerDescription {
 export interface Watch {
   /** The part of the filter that the upstream really serves. */
   readonly honoured: ChangeFilter;
-  /** Resolves when the upstream ended it. */
-  readonly ended: Promise<void>;
+  /** Calls back once when the upstream has ended it, and never after `close`. */
+  onLost(listener: () => void): void;
   close(): void;
 }
 

@@ -13,14 +13,10 @@ import {
   printFilter,
   readFilter,
 } from './change-filter.js';
-import { ChangeThrottle } from './change-throttle.js';
 import type { Exchange, Introduction, UpstreamHalf, Watch } from './exchange.js';
 import { type Outcome, cancelled, failure } from './outcome.js';
 import { pause } from './pause.js';
-import { redraw } from './relabel.js';
-
-/** Bursts of one change within this many milliseconds become two notifications at most. */
-const THROTTLE_MS = 200;
+import { rewritten } from './relabel.js';
 
 /** How often a lost watch is opened again before the subscription is ended. */
 const REOPENINGS = 5;
@@ -28,62 +24,133 @@ const REOPENINGS = 5;
 /**
  * Serves a modern client's `subscriptions/listen` over a watch of another era's server (X24): the acknowledgment first,
  * with what can really arrive; then changes, each tagged with the client's own id; a lost watch is opened again, and what
- * may have changed meanwhile is told.
+ * may have changed meanwhile is told. Watches coalesce bursts.
  * @see /specification/2026-07-28/basic/patterns/subscriptions
  */
-export async function serveListen(
+export function serveListen(
   exchange: Exchange,
   introduction: Introduction,
   upstream: UpstreamHalf,
 ): Promise<Outcome> {
   const problem = filterProblem(exchange.message);
-  if (problem !== undefined)
-    return failure(new GatewayError(INVALID_PARAMS, `Invalid params: ${problem}`, { status: 400 }));
-  const wanted = readFilter(exchange.message);
-  const throttle = new ChangeThrottle(THROTTLE_MS, (change) => exchange.notify(tagged(change, exchange)));
-  let acknowledged: ChangeFilter | undefined;
-  const early: Message[] = [];
-  const onChange = (change: Message) => {
-    if (acknowledged === undefined) early.push(change);
-    else throttle.offer(change);
-  };
-  const backoff = new Backoff(250, 5000);
-  let lost: GatewayError | undefined;
-  try {
-    for (let attempt = 0; attempt <= REOPENINGS; attempt++) {
+  if (problem !== undefined) {
+    const error = new GatewayError(INVALID_PARAMS, `Invalid params: ${problem}`, { status: 400 });
+    return Promise.resolve(failure(error));
+  }
+  return new Promise((resolve, reject) => {
+    new Listening(exchange, introduction, upstream, resolve, reject).begin();
+  });
+}
+
+/** One subscription. An object and no waiting function, because thousands of them wait for hours. */
+class Listening {
+  private readonly wanted: ChangeFilter;
+  private acknowledged: ChangeFilter | undefined;
+  private early: Message[] | undefined = [];
+  private watch: Watch | undefined;
+  private attempt = 0;
+  private backoff: Backoff | undefined;
+  /** Why the last attempt to open a lost watch again failed. */
+  private lost: GatewayError | undefined;
+  private over = false;
+
+  constructor(
+    private readonly exchange: Exchange,
+    private readonly introduction: Introduction,
+    private readonly upstream: UpstreamHalf,
+    private readonly resolve: (outcome: Outcome) => void,
+    private readonly reject: (error: unknown) => void,
+  ) {
+    this.wanted = readFilter(exchange.message);
+  }
+
+  begin(): void {
+    this.exchange.onCancel(() => this.end(cancelled()));
+    this.openNow();
+  }
+
+  private openNow(): void {
+    this.open().catch((error: unknown) => {
+      this.over = true;
+      this.reject(error);
+    });
+  }
+
+  private async open(): Promise<void> {
+    for (; this.attempt <= REOPENINGS; this.attempt++) {
       let watch: Watch;
       try {
-        watch = await upstream.watch(introduction, wanted, onChange);
+        watch = await this.upstream.watch(this.introduction, this.wanted, (change) => this.take(change));
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
-        if (acknowledged === undefined) return failure(error);
-        lost = error;
-        await pause(backoff.next(), exchange.signal);
-        if (exchange.signal.aborted) return cancelled();
+        if (this.acknowledged === undefined) this.end(failure(error));
+        else {
+          this.lost = error;
+          await this.pause();
+        }
+        if (this.over) return;
         continue;
       }
-      lost = undefined;
-      if (acknowledged === undefined) {
-        acknowledged = watch.honoured;
-        exchange.notify(acknowledgment(exchange, watch.honoured));
-        for (const change of early.splice(0)) throttle.offer(change);
-      } else if (isWithin(acknowledged, watch.honoured)) {
-        attempt = 0;
-        for (const change of possibleChanges(acknowledged)) throttle.offer(change);
-      } else {
-        // What was promised can no longer arrive: the client has to ask anew.
+      this.lost = undefined;
+      if (this.over) {
         watch.close();
-        break;
+        return;
       }
-      await endOf(watch, exchange.signal);
+      if (this.hold(watch)) return;
+      // What was promised can no longer arrive: the client has to ask anew.
       watch.close();
-      if (exchange.signal.aborted) return cancelled();
-      await pause(backoff.next(), exchange.signal);
+      break;
     }
     // A graceful end would say that there is nothing more to hear; that nothing can be heard any more is an error.
-    return lost === undefined ? gracefulEnd(exchange) : failure(lost);
-  } finally {
-    throttle.close();
+    this.end(this.lost === undefined ? gracefulEnd(this.exchange) : failure(this.lost));
+  }
+
+  /** Goes on with a watch, unless it cannot bring what was promised. */
+  private hold(watch: Watch): boolean {
+    const { exchange, acknowledged } = this;
+    if (acknowledged === undefined) {
+      this.acknowledged = watch.honoured;
+      exchange.notify(acknowledgment(exchange, watch.honoured));
+      const early = this.early ?? [];
+      this.early = undefined;
+      for (const change of early) this.take(change);
+    } else if (isWithin(acknowledged, watch.honoured)) {
+      this.attempt = 0;
+      for (const change of possibleChanges(acknowledged)) this.take(change);
+    } else {
+      return false;
+    }
+    this.watch = watch;
+    watch.onLost(() => {
+      this.watch = undefined;
+      watch.close();
+      void this.reopen();
+    });
+    return true;
+  }
+
+  private async reopen(): Promise<void> {
+    await this.pause();
+    this.attempt++;
+    if (!this.over) this.openNow();
+  }
+
+  private async pause(): Promise<void> {
+    this.backoff ??= new Backoff(250, 5000);
+    await pause(this.backoff.next(), this.exchange.signal);
+  }
+
+  private take(change: Message): void {
+    if (this.early !== undefined) this.early.push(change);
+    else if (!this.over) this.exchange.notify(tagged(change, this.exchange));
+  }
+
+  private end(outcome: Outcome): void {
+    if (this.over) return;
+    this.over = true;
+    this.watch?.close();
+    this.watch = undefined;
+    this.resolve(outcome);
   }
 }
 
@@ -102,14 +169,6 @@ export function possibleChanges(filter: ChangeFilter): Message[] {
   return [...lists, ...uris].map((text) => parseMessage(text, { maxDepth: 8 }));
 }
 
-function endOf(watch: Watch, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-    void watch.ended.then(resolve);
-  });
-}
-
 function acknowledgment(exchange: Exchange, honoured: ChangeFilter): Message {
   const meta = `"_meta":{${JSON.stringify(RESERVED_META.subscriptionId)}:${exchange.id}}`;
   const params = `{${meta},"notifications":${printFilter(honoured)}}`;
@@ -118,14 +177,29 @@ function acknowledgment(exchange: Exchange, honoured: ChangeFilter): Message {
   });
 }
 
+/** Stands for the id of a subscription: no valid message has a raw control character. */
+const ID_PLACE = '"\u0000"';
+
+/** A change as its subscribers are told it: what comes before and behind the id, once for all of them. */
+const taggedParts = new WeakMap<Message, readonly string[]>();
+
 /** The change under the client's own subscription id, with its own type. */
 function tagged(change: Message, exchange: Exchange): Message {
+  let parts = taggedParts.get(change);
+  if (parts === undefined) {
+    parts = tag(change).split(ID_PLACE);
+    taggedParts.set(change, parts);
+  }
+  return rewritten(change, parts.join(exchange.id));
+}
+
+function tag(change: Message): string {
   const draft = new Draft(change.text);
   const key = RESERVED_META.subscriptionId;
   const meta = metaOf(change);
-  const tag = `{${JSON.stringify(key)}:${exchange.id}}`;
-  if (meta !== undefined) draft.set(meta, key, exchange.id);
-  else if (change.params?.object !== undefined) draft.set(change.params.object, '_meta', tag);
-  else draft.set(change.root, 'params', `{"_meta":${tag}}`);
-  return redraw(draft);
+  const own = `{${JSON.stringify(key)}:${ID_PLACE}}`;
+  if (meta !== undefined) draft.set(meta, key, ID_PLACE);
+  else if (change.params?.object !== undefined) draft.set(change.params.object, '_meta', own);
+  else draft.set(change.root, 'params', `{"_meta":${own}}`);
+  return draft.print();
 }

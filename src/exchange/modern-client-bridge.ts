@@ -71,12 +71,16 @@ export class ModernClientBridge implements Bridge {
     return { ...introduction, client: legacyClient(introduction.client) };
   }
 
-  async run(exchange: Exchange, upstream: UpstreamHalf): Promise<Outcome> {
-    const { method } = exchange;
-    if (method === 'server/discover') return this.discover(exchange, upstream);
-    if (method === 'subscriptions/listen') {
+  run(exchange: Exchange, upstream: UpstreamHalf): Promise<Outcome> {
+    if (exchange.method === 'subscriptions/listen') {
       return serveListen(exchange, this.introduction(introductionOf(exchange)), upstream);
     }
+    return this.runOther(exchange, upstream);
+  }
+
+  private async runOther(exchange: Exchange, upstream: UpstreamHalf): Promise<Outcome> {
+    const { method } = exchange;
+    if (method === 'server/discover') return this.discover(exchange, upstream);
     if (MODERN_ONLY.has(method)) return methodNotFound(method);
     const foreign = foreignRetry(exchange.message);
     if (foreign !== undefined) return foreign;

@@ -8,6 +8,11 @@ export function redraw(draft: Draft): Message {
   return parseMessage(draft.print(), { maxDepth: Number.MAX_SAFE_INTEGER, lenient: true });
 }
 
+/** A notification whose text was edited by other means than a draft. It has params. */
+export function rewritten(original: Message, text: string): Message {
+  return new Redrawn(original, text);
+}
+
 /** A progress notification under another token. */
 export function withProgressToken(message: Message, token: RawId): Message {
   const draft = new Draft(message.text);

@@ -205,7 +205,7 @@ export class SharedListen {
     const { missed } = this;
     this.missed = undefined;
     if (missed !== undefined) for (const change of possibleChanges(missed)) this.take(change);
-    void watch.ended.then(() => {
+    watch.onLost(() => {
       if (this.watch === watch) this.onLost(watch);
     });
     return watch.honoured;

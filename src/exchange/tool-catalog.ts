@@ -140,6 +140,7 @@ function listExchange(exchange: Exchange, cursor: string | undefined): Exchange 
     caller,
     headers,
     signal,
+    onCancel: () => undefined,
     progressToken: undefined,
     begin: () => undefined,
     notify: () => true,

@@ -43,7 +43,8 @@ export class McpEndpoint {
     if (body === undefined) return;
     slot.run(body);
     await this.#options.serve(upstream, { ...head, body }, reply);
-    if (!reply.started && !reply.closed) throw new Error(`A ${method} was left without an answer.`);
+    if (!reply.started && !reply.closed && !reply.deferred)
+      throw new Error(`A ${method} was left without an answer.`);
   }
 
   async #body(response: ServerResponse): Promise<string | undefined> {

@@ -27,6 +27,8 @@ export interface HttpReply {
   readonly closed: boolean;
   /** Calls back once when the client goes away before the answer is complete; at once when it already has. */
   onClose(listener: () => void): void;
+  /** The answer comes later than the request has been served: nobody holds on to the request until then. */
+  defer(): void;
   /** Answers with a JSON text. */
   json(status: number, body: string, headers?: ReplyHeaders): void;
   /** Answers without body and without Content-Type. */

@@ -32,6 +32,7 @@ export class ResponseReply implements HttpReply {
   /** Whether this is a stream that waits for nothing in particular, so that a shutdown need not wait for it. */
   longLived = false;
   #started = false;
+  #deferred = false;
   #closing = false;
   #complete = false;
   #done = false;
@@ -58,6 +59,15 @@ export class ResponseReply implements HttpReply {
 
   get started(): boolean {
     return this.#started;
+  }
+
+  /** Whether the answer may come later. */
+  get deferred(): boolean {
+    return this.#deferred;
+  }
+
+  defer(): void {
+    this.#deferred = true;
   }
 
   get closed(): boolean {

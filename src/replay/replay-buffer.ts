@@ -72,6 +72,8 @@ const DISPENSABLE: ReadonlySet<MayGo> = new Set(EVICTION_ORDER.slice(0, 2));
 
 /** Events from which on a log is long. */
 const LONG_LOG = 256;
+/** Events that one change drops at most: changes travel to a store many at a time. */
+const DROPS = 64;
 /** Of a long log this part is dropped at a time. */
 const SPARE_SHARE = 16;
 
@@ -209,7 +211,7 @@ export class ReplayBuffer {
 
   private bury(stream: StreamLog): void {
     this.streams.delete(stream.id);
-    for (const event of [...stream.events]) this.drop(stream, 0, event);
+    this.dropWhere(stream, () => true);
     const tombstones = (this.tombstones ??= new Map<number, Tombstone>());
     tombstones.set(stream.id, { kind: stream.kind, responses: new Map(stream.evicted) });
     const oldest = tombstones.keys().next();
@@ -224,8 +226,7 @@ export class ReplayBuffer {
   }
 
   private dropOld(stream: StreamLog, before: number): void {
-    const old = stream.events.filter((event) => event.at < before && !isOpenQuestion(event));
-    for (const event of old) this.drop(stream, stream.events.indexOf(event), event);
+    this.dropWhere(stream, (event) => event.at < before && !isOpenQuestion(event));
   }
 
   /**
@@ -236,22 +237,51 @@ export class ReplayBuffer {
   private evict(full: () => boolean, mayGo: MayGo): void {
     const spare = this.count >= LONG_LOG && DISPENSABLE.has(mayGo) ? Math.floor(this.count / SPARE_SHARE) : 0;
     const enough = this.count - spare;
+    const done = (): boolean => !full() && this.count <= enough;
+    const [only, another] = this.streams.values();
+    if (only !== undefined && another === undefined) {
+      this.dropWhere(only, (event) => !done() && mayGo(event, only));
+      return;
+    }
     const candidates: { stream: StreamLog; event: StoredEvent }[] = [];
     for (const stream of this.streams.values()) {
       for (const event of stream.events) if (mayGo(event, stream)) candidates.push({ stream, event });
     }
     candidates.sort((a, b) => a.event.at - b.event.at);
     for (const { stream, event } of candidates) {
-      if (!full() && this.count <= enough) return;
+      if (done()) return;
       this.drop(stream, stream.events.indexOf(event), event);
+    }
+  }
+
+  /** Drops the events of one stream that a test picks out, which sees each with those before it gone. */
+  private dropWhere(stream: StreamLog, test: (event: StoredEvent) => boolean): void {
+    const dropped: StoredEvent[] = [];
+    let kept = 0;
+    for (const event of stream.events) {
+      if (test(event)) {
+        dropped.push(event);
+        this.dropped(stream, event);
+      } else {
+        stream.events[kept] = event;
+        kept++;
+      }
+    }
+    stream.events.length = kept;
+    for (let first = 0; first < dropped.length; first += DROPS) {
+      this.record({ kind: 'drop', stream: stream.id, events: dropped.slice(first, first + DROPS) });
     }
   }
 
   private drop(stream: StreamLog, index: number, event: StoredEvent): void {
     stream.events.splice(index, 1);
+    this.dropped(stream, event);
+    this.record({ kind: 'drop', stream: stream.id, events: [event] });
+  }
+
+  private dropped(stream: StreamLog, event: StoredEvent): void {
     this.subtract(event);
     stream.lost(event);
-    this.record({ kind: 'drop', stream: stream.id, events: [event] });
     if (event.request === undefined) this.total.dropped++;
   }
 

@@ -5,8 +5,8 @@ import { UpstreamPair } from './upstream-pair.js';
 
 /** What an idle stream may cost, times a bare server's. */
 const AIM = 1.3;
-/** Streams opened and closed before the first look: code is compiled, tables have their first size. */
-const WARM_UP = 200;
+/** Streams opened and closed before the first look: code is compiled, the heap has the size that opening them takes. */
+const WARM_UP = 1000;
 /** A target that holds two connections for each stream stays below the limit of descriptors. */
 const MOST_PAIRED = 5000;
 
@@ -67,6 +67,7 @@ async function grow(
   const load = await BenchProcess.start('stream-load-process.mjs');
   const open = (count: number): Promise<number> => load.ask('open', { ...target, port, count });
   await open(WARM_UP);
+  if (target.kind === 'legacy') await load.ask('endSessions', { port, path: target.path, count: WARM_UP });
   await load.ask('close');
   await settled();
   const before = await process.ask<NodeJS.MemoryUsage>('memory');

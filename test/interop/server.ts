@@ -80,9 +80,6 @@ export const PYTHON_1_STATELESS: ServerKind = {
 export const PYTHON_2: ServerKind = {
   name: 'Python 2.x server',
   serverName: 'python-v2',
-  // It sends log messages to whoever asks for them in a request, but does not say that it can: legacy clients that go by
-  // its capabilities never set a level.
-  gateway: { compat: { defaultLogLevel: 'info' } },
   start: () => startPython('v2'),
 };
 

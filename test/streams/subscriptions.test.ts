@@ -506,8 +506,8 @@ describe('X24 the shared subscription by itself', () => {
         used.push(from.caller.authorization);
         if (from.caller.authorization !== state.credential)
           return Promise.reject(new GatewayError(-31005, 'the credential ran out', { status: 401 }));
-        const ended = new Promise<void>((resolve) => ends.push(resolve));
-        return Promise.resolve({ honoured: filter, ended, close: () => undefined });
+        const onLost = (listener: () => void) => void ends.push(listener);
+        return Promise.resolve({ honoured: filter, onLost, close: () => undefined });
       },
     };
     return { half: half as UpstreamHalf, used, ends };

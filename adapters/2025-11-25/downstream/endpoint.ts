@@ -158,13 +158,12 @@ export class LegacyEndpoint implements DownstreamHalf {
     const params = message.params?.object;
     const info = memberOf(params, 'clientInfo');
     const capabilities = memberOf(params, 'capabilities');
+    const { defaultLogLevel } = this.context.config.compat;
     const client: ClientDescription = {
       revision: isLegacyRevision(wanted) ? wanted : LATEST_LEGACY,
       capabilities: capabilities === undefined ? '{}' : keptText(valueText(message.text, capabilities)),
       ...(info !== undefined && { clientInfo: keptText(valueText(message.text, info)) }),
-      ...(this.context.config.compat.defaultLogLevel !== undefined && {
-        logLevel: this.context.config.compat.defaultLogLevel,
-      }),
+      ...(defaultLogLevel !== 'none' && { logLevel: defaultLogLevel }),
     };
     checkDescription(client);
     const authorization = request.headers['authorization'];

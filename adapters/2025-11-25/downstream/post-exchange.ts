@@ -2,6 +2,7 @@ import type { LegacySession } from './session.js';
 import type { PostReply } from './post-reply.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Caller, ClientDescription, Era, Exchange } from '../../../src/exchange/exchange.js';
+import { onAbort } from '../../../src/exchange/on-abort.js';
 import { type Outcome, failure } from '../../../src/exchange/outcome.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
@@ -54,6 +55,10 @@ export class PostExchange implements Exchange {
     if (this.signal.aborted) return;
     this.reason = reason;
     this.abort.abort();
+  }
+
+  onCancel(listener: () => void): void {
+    onAbort(this.signal, listener);
   }
 
   begin(): void {

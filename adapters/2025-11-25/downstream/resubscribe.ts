@@ -1,6 +1,7 @@
 import type { LegacySession } from './session.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Exchange, Relay } from '../../../src/exchange/exchange.js';
+import { onAbort } from '../../../src/exchange/on-abort.js';
 import type { Outcome } from '../../../src/exchange/outcome.js';
 import type { HttpRequest } from '../../../src/http/port.js';
 import { parseMessage } from '../../../src/jsonrpc/message.js';
@@ -25,6 +26,7 @@ export function resubscribe(
     method: 'resources/subscribe',
     id: '0',
     signal: abort.signal,
+    onCancel: (listener) => onAbort(abort.signal, listener),
     progressToken: undefined,
     begin: () => undefined,
     notify: () => true,

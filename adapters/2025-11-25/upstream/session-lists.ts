@@ -83,9 +83,11 @@ export class SessionLists {
         told: offeredChanges(session.initialize).lists,
         changes: { tools: 0, prompts: 0, resources: 0 },
       });
-      session.onChange((message) => {
-        const change = changeOf(message);
-        if (change !== undefined && 'list' in change) changes[change.list]++;
+      session.watch({
+        notification: (message) => {
+          const change = changeOf(message);
+          if (change !== undefined && 'list' in change) changes[change.list]++;
+        },
       });
       this.histories.set(session, history);
     }

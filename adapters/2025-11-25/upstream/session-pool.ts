@@ -18,11 +18,21 @@ const CLOSE_MS = 1000;
 const stickyKey = remembering((text) => `s:${createHash('sha256').update(text).digest('base64url')}`);
 
 /** A session lent to one exchange. */
-export interface Lease {
-  readonly session: UpstreamSession;
-  /** Whether this lease's acquisition opened the session. */
-  readonly fresh: boolean;
-  release(): void;
+export class Lease {
+  private lent = true;
+
+  constructor(
+    readonly session: UpstreamSession,
+    /** Whether this lease's acquisition opened the session. */
+    readonly fresh: boolean,
+    private readonly lender: { returned(session: UpstreamSession): void },
+  ) {}
+
+  release(): void {
+    if (!this.lent) return;
+    this.lent = false;
+    this.lender.returned(this.session);
+  }
 }
 
 /**
@@ -119,18 +129,14 @@ export class SessionPool {
     if (introduction.caller.authorization !== undefined || session.conversation === undefined) {
       session.caller = introduction.caller;
     }
-    let lent = true;
-    return {
-      session,
-      fresh,
-      release: () => {
-        if (!lent) return;
-        lent = false;
-        session.users--;
-        session.lastUsed = now();
-        if (session.key.startsWith('x:') && session.users === 0) void this.drop(session, true);
-      },
-    };
+    return new Lease(session, fresh, this);
+  }
+
+  /** A lease is over. */
+  returned(session: UpstreamSession): void {
+    session.users--;
+    session.lastUsed = now();
+    if (session.key.startsWith('x:') && session.users === 0) void this.drop(session, true);
   }
 
   private adopt(session: UpstreamSession, introduction: Introduction): void {

@@ -1,3 +1,4 @@
+import { ChangeThrottle } from '../../../src/exchange/change-throttle.js';
 import { hasVersionHeader, isLegacyRevision } from '../revisions.js';
 import type { UpstreamContext } from '../../adapter.js';
 import { authorizationFor } from '../../../src/auth/upstream-authorization.js';
@@ -28,6 +29,21 @@ const CONTROL_TIMEOUT_MS = 10_000;
 /** How long a question that belongs to no call waits for one, in milliseconds. */
 const HOLD_MS = 15_000;
 
+/** Bursts of one change within this many milliseconds become two notifications at most. */
+const THROTTLE_MS = 200;
+
+/** Who hears what belongs to no call of a session. */
+export interface SessionWatcher {
+  /** A notification came, on whatever stream. */
+  notification?(notification: Message): void;
+  /** A change was told of; bursts are coalesced. */
+  change?(change: Message): void;
+  /** Changes may have gone by unheard. */
+  gap?(): void;
+  /** The session is over, whoever ended it. */
+  over?(): void;
+}
+
 /** A call that runs on a session, as far as the session can act on it. */
 export interface SessionCall {
   /** The session is over. @param known the upstream still knows it, and can be told things on it */
@@ -53,15 +69,13 @@ export class UpstreamSession {
   readonly calls = new Set<SessionCall>();
   readonly subscriptions = new ResourceSubscriptions(this);
   readonly progress = new ProgressRoutes();
-  /** Resolves when the session is over, whoever ended it. */
-  readonly over: Promise<void>;
   /** The upstream no longer knows the session. Set by whoever keeps it. */
   onLost: () => void = () => undefined;
   private readonly responses = new ResponseQueue((text) => this.post(text));
-  private resolveOver: () => void = () => undefined;
   private stream: ServerStream | undefined;
-  private readonly gapListeners = new Set<() => void>();
-  private readonly changeListeners = new Set<(change: Message) => void>();
+  private readonly watchers = new Set<SessionWatcher>();
+  /** One for all watchers: a timer for each would cost more than telling it. */
+  private readonly throttle = new ChangeThrottle(THROTTLE_MS, (change) => this.tell(change));
 
   constructor(
     readonly context: UpstreamContext,
@@ -76,7 +90,6 @@ export class UpstreamSession {
     /** JSON text of the `ClientCapabilities` declared at `initialize`. */
     readonly capabilities: string,
   ) {
-    this.over = new Promise((resolve) => (this.resolveOver = resolve));
     this.interactive = new InteractiveCalls(Math.min(HOLD_MS, context.config.timeouts.questionMs), () =>
       this.post(printNotification('notifications/roots/list_changed')),
     );
@@ -145,28 +158,27 @@ export class UpstreamSession {
     return this.stream?.connection;
   }
 
-  /**
-   * Hears of every notification of this session that belongs to no call, on whatever stream it comes. Returns how to stop.
-   */
-  onChange(listener: (change: Message) => void): () => void {
-    this.changeListeners.add(listener);
-    return () => this.changeListeners.delete(listener);
+  watch(watcher: SessionWatcher): void {
+    this.watchers.add(watcher);
   }
 
-  /** A notification came in. */
+  unwatch(watcher: SessionWatcher): void {
+    this.watchers.delete(watcher);
+  }
+
+  /** A notification came in that belongs to no call. */
   change(message: Message): void {
-    for (const listener of [...this.changeListeners]) listener(message);
+    for (const watcher of [...this.watchers]) watcher.notification?.(message);
+    this.throttle.offer(message);
   }
 
-  /** Calls back whenever changes may have gone by unheard. Returns how to stop. */
-  onGap(listener: () => void): () => void {
-    this.gapListeners.add(listener);
-    return () => this.gapListeners.delete(listener);
+  private tell(change: Message): void {
+    for (const watcher of [...this.watchers]) watcher.change?.(change);
   }
 
   /** The standalone stream broke, and what came meanwhile cannot be had any more. */
   gap(): void {
-    for (const listener of [...this.gapListeners]) listener();
+    for (const watcher of [...this.watchers]) watcher.gap?.();
   }
 
   /** Asks the upstream whether it still knows the session: a 404 to something else may mean other things. */
@@ -220,7 +232,9 @@ export class UpstreamSession {
     if (this.ended) return;
     this.ended = true;
     for (const call of [...this.calls]) call.sessionEnded(deleteUpstream);
-    this.resolveOver();
+    this.throttle.close();
+    for (const watcher of [...this.watchers]) watcher.over?.();
+    this.watchers.clear();
     this.interactive.close();
     this.stream?.close();
     if (!deleteUpstream || this.id === undefined) return;

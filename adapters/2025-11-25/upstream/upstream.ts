@@ -24,8 +24,8 @@ import { errorMessageIn, statusError, upstreamError } from '../../../src/upstrea
 import { type CallEnd, LegacyCall } from './call.js';
 import { SessionLists } from './session-lists.js';
 import { type Lease, SessionPool } from './session-pool.js';
-import type { UpstreamSession } from './session.js';
-import { openWatch } from './watch.js';
+import type { SessionWatcher, UpstreamSession } from './session.js';
+import { SessionWatch } from './watch.js';
 
 /** The gateway as a client of a legacy server. @see /specification/2025-11-25/basic/transports#streamable-http */
 export class LegacyUpstream implements UpstreamHalf {
@@ -142,7 +142,7 @@ export class LegacyUpstream implements UpstreamHalf {
   async watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch> {
     for (let attempt = 0; ; attempt++) {
       const lease = await this.pool.acquire(from);
-      const watch = await openWatch(lease.session, filter, onChange, () => lease.release());
+      const watch = await SessionWatch.open(lease, filter, onChange);
       // The upstream may have forgotten the session long before somebody wanted to watch it.
       if (!lease.session.ended || attempt > 0) return watch;
       watch.close();
@@ -152,16 +152,19 @@ export class LegacyUpstream implements UpstreamHalf {
   hearCompletions(from: Introduction, onComplete: (elicitationId: string) => void): Completions | undefined {
     const session = this.pool.find(from);
     if (session === undefined) return undefined;
-    const stop = session.onChange((message) => {
-      if (message.method !== 'notifications/elicitation/complete') return;
-      const id = paramString(message, 'elicitationId');
-      if (id !== undefined) onComplete(id);
-    });
+    const watcher: SessionWatcher = {
+      notification: (message) => {
+        if (message.method !== 'notifications/elicitation/complete') return;
+        const id = paramString(message, 'elicitationId');
+        if (id !== undefined) onComplete(id);
+      },
+    };
+    session.watch(watcher);
     return {
       get live() {
         return session.streaming;
       },
-      stop,
+      stop: () => session.unwatch(watcher),
     };
   }
 

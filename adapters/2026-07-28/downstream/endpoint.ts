@@ -3,6 +3,7 @@ import { principalOfRequest } from '../../../src/auth/principal.js';
 import { GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Activity } from '../../../src/exchange/activity.js';
 import type { Caller, ClientDescription, Era, Relay } from '../../../src/exchange/exchange.js';
+import { keptText } from '../../../src/exchange/kept-text.js';
 import { paramHeaders, traceHeaders } from '../../../src/exchange/passed-headers.js';
 import type { HttpReply, HttpRequest } from '../../../src/http/port.js';
 import { type Outcome, failure } from '../../../src/exchange/outcome.js';
@@ -117,7 +118,8 @@ export class ModernEndpoint implements DownstreamHalf {
     caller: Caller,
   ): Promise<void> {
     const { config } = this.context;
-    const client = describeClient(request, message, this.validation);
+    const described = describeClient(request, message, this.validation);
+    const client = message.method === 'subscriptions/listen' ? keptDescription(described) : described;
     if (REMOVED_METHODS.has(message.method ?? '')) {
       throw new GatewayError(METHOD_NOT_FOUND, `Method not found: ${message.method ?? ''}`, { status: 404 });
     }
@@ -138,10 +140,15 @@ export class ModernEndpoint implements DownstreamHalf {
     }
     const leg = new Leg(message, reply, legOptions);
     const exchange = new ModernExchange(message, client, caller, headers, leg, this.parking, relay.name);
-    if (exchange.method === 'subscriptions/listen') this.listening.add(exchange);
     void this.run(exchange, relay);
-    await leg.done;
-    this.listening.delete(exchange);
+    if (exchange.method !== 'subscriptions/listen') {
+      await leg.done;
+      return;
+    }
+    this.listening.add(exchange);
+    leg.onDone(() => this.listening.delete(exchange));
+    // It may last for hours, and nothing of the request but what the exchange keeps is needed any more.
+    reply.defer();
   }
 
   /** The exchange outlives the response it began with, so nobody awaits it but itself. */
@@ -234,6 +241,21 @@ export class ModernEndpoint implements DownstreamHalf {
     }
     reply.empty(202);
   }
+}
+
+/** A description to be kept for long, without the message it was read from. */
+function keptDescription({
+  revision,
+  capabilities,
+  clientInfo,
+  logLevel,
+}: ClientDescription): ClientDescription {
+  return {
+    revision: keptText(revision),
+    capabilities: keptText(capabilities),
+    ...(clientInfo !== undefined && { clientInfo: keptText(clientInfo) }),
+    ...(logLevel !== undefined && { logLevel: keptText(logLevel) }),
+  };
 }
 
 function invalidParams(text: string): GatewayError {

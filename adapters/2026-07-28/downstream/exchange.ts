@@ -1,12 +1,13 @@
 import { ownerOf } from '../../../src/auth/principal.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
+import { Ending } from '../../../src/exchange/ending.js';
 import type { Caller, ClientDescription, Era, Exchange } from '../../../src/exchange/exchange.js';
 import { type FailedOutcome, type Outcome, failure } from '../../../src/exchange/outcome.js';
 import type { Answer, Question } from '../../../src/exchange/question.js';
 import { gracefulEnd } from '../../../src/exchange/listen-service.js';
 import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
-import type { Message, RawId } from '../../../src/jsonrpc/message.js';
+import { type Message, type RawId, parseMessage } from '../../../src/jsonrpc/message.js';
 import { MISSING_CLIENT_CAPABILITY } from '../../../src/translation/error.js';
 import { isWanted } from '../../../src/translation/log-level.js';
 import {
@@ -23,6 +24,9 @@ import { requestDigest } from './request-digest.js';
 /** Questions that arrive within this many milliseconds of each other travel in one result. */
 const GATHER_MS = 30;
 
+/** What stays of the request of an open subscription. */
+const LISTENING = parseMessage('{"jsonrpc":"2.0","id":0,"method":"subscriptions/listen"}', { maxDepth: 4 });
+
 /** Notifications kept for a client that is away; older ones go first. */
 const MAX_KEPT = 200;
 
@@ -36,9 +40,10 @@ export class ModernExchange implements Exchange, Parked {
   readonly era: Era = 'modern';
   readonly method: string;
   readonly id: RawId;
-  readonly signal: AbortSignal;
-  private readonly abort = new AbortController();
-  private readonly questions = new OpenQuestions();
+  /** Cancelled, or over on the gateway's own initiative. */
+  private readonly cancelled = new Ending();
+  private abort: AbortController | undefined;
+  private asked: OpenQuestions | undefined;
   private leg: Leg | undefined;
   /** The token of the latest response: what arrives between two of them is kept under it. */
   private token: RawId | undefined;
@@ -51,7 +56,7 @@ export class ModernExchange implements Exchange, Parked {
   private digest: string | undefined;
 
   constructor(
-    readonly message: Message,
+    public message: Message,
     /** What the latest request says of its client: each speaks for itself only. */
     public client: ClientDescription,
     readonly caller: Caller,
@@ -62,8 +67,25 @@ export class ModernExchange implements Exchange, Parked {
   ) {
     this.method = message.method ?? '';
     this.id = message.id ?? 'null';
-    this.signal = this.abort.signal;
     this.serve(leg);
+  }
+
+  private get questions(): OpenQuestions {
+    this.asked ??= new OpenQuestions();
+    return this.asked;
+  }
+
+  /** Made when somebody asks: a subscription that waits for hours does without. */
+  get signal(): AbortSignal {
+    if (this.abort === undefined) {
+      this.abort = new AbortController();
+      if (this.cancelled.over) this.abort.abort();
+    }
+    return this.abort.signal;
+  }
+
+  onCancel(listener: () => void): void {
+    this.cancelled.onEnd(listener);
   }
 
   get principalKey(): string {
@@ -76,12 +98,12 @@ export class ModernExchange implements Exchange, Parked {
 
   get size(): number {
     const outcome = this.outcome?.message?.text.length ?? 0;
-    return this.message.text.length + this.questions.bytes + this.keptBytes + outcome;
+    return this.message.text.length + (this.asked?.bytes ?? 0) + this.keptBytes + outcome;
   }
 
   /** Questions the client has not answered yet. */
   get openQuestions(): number {
-    return this.questions.size;
+    return this.asked?.size ?? 0;
   }
 
   get progressToken(): RawId | undefined {
@@ -94,7 +116,9 @@ export class ModernExchange implements Exchange, Parked {
   }
 
   notify(message: Message): boolean {
-    if (this.signal.aborted || this.outcome !== undefined) return true;
+    if (this.cancelled.over || this.outcome !== undefined) return true;
+    // Its answer has begun: what it asked for has been read, and is as long as the rest of it is small.
+    if (this.method === 'subscriptions/listen') this.message = LISTENING;
     if (this.leg !== undefined) return this.leg.send(message.text);
     this.keep(message);
     return true;
@@ -106,7 +130,7 @@ export class ModernExchange implements Exchange, Parked {
   }
 
   async ask(questions: readonly Question[], signal: AbortSignal): Promise<readonly Answer[]> {
-    if (this.signal.aborted || this.outcome !== undefined) throw over();
+    if (this.cancelled.over || this.outcome !== undefined) throw over();
     for (const question of questions) this.admit(question);
     return Promise.all(questions.map((question) => this.askOne(question, signal)));
   }
@@ -117,7 +141,7 @@ export class ModernExchange implements Exchange, Parked {
     this.outcome = outcome;
     clearTimeout(this.gather);
     // A question from outside the call may still be open; nobody will be asked it any more during this one.
-    if (this.questions.size > 0) this.questions.rejectAll(over());
+    this.asked?.rejectAll(over());
     if (this.leg !== undefined) this.leg.finish(outcome);
     else if (!this.fits()) this.outcome = tooLarge();
   }
@@ -128,7 +152,8 @@ export class ModernExchange implements Exchange, Parked {
    */
   endSubscription(): void {
     this.finish(gracefulEnd(this));
-    this.abort.abort();
+    this.abort?.abort();
+    this.cancelled.end();
   }
 
   /** The gateway is going: the client is told so, and the upstream that nobody waits any more. */
@@ -191,9 +216,10 @@ export class ModernExchange implements Exchange, Parked {
   }
 
   private cancel(): void {
-    this.abort.abort();
+    this.abort?.abort();
+    this.cancelled.end();
     clearTimeout(this.gather);
-    this.questions.rejectAll(over());
+    this.asked?.rejectAll(over());
   }
 
   /** Ends the exchange on the gateway's own initiative: the client is told why, the upstream that nobody waits. */
@@ -263,7 +289,7 @@ export class ModernExchange implements Exchange, Parked {
   private park(): void {
     this.gather = undefined;
     const { leg } = this;
-    if (leg === undefined || this.signal.aborted || this.outcome !== undefined || this.questions.size === 0)
+    if (leg === undefined || this.cancelled.over || this.outcome !== undefined || this.questions.size === 0)
       return;
     try {
       this.handle = this.parking.park(this, this.questions.oldestAt);

@@ -1,3 +1,4 @@
+import { Ending } from '../../../src/exchange/ending.js';
 import type { FailedOutcome, Outcome } from '../../../src/exchange/outcome.js';
 import type { EventSink, HttpReply } from '../../../src/http/port.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
@@ -28,11 +29,9 @@ export interface LegOptions {
 export class Leg {
   readonly id: RawId;
   readonly progressToken: RawId | undefined;
-  /** Resolves when the response is complete or the client has gone. */
-  readonly done: Promise<void>;
-  private resolve!: () => void;
+  private readonly ending = new Ending();
   private sink: EventSink | undefined;
-  private readonly timer: NodeJS.Timeout;
+  private timer: NodeJS.Timeout | undefined;
   private over = false;
 
   constructor(
@@ -42,9 +41,18 @@ export class Leg {
   ) {
     this.id = request.id ?? 'null';
     this.progressToken = requestedProgressToken(request);
-    this.done = new Promise((resolve) => (this.resolve = resolve));
     this.timer = setTimeout(() => this.commit(), options.commitMs);
     this.timer.unref();
+  }
+
+  /** Resolves when the response is complete or the client has gone. */
+  get done(): Promise<void> {
+    return new Promise((resolve) => this.onDone(resolve));
+  }
+
+  /** Calls back once when the response is complete or the client has gone. */
+  onDone(listener: () => void): void {
+    this.ending.onEnd(listener);
   }
 
   /** Calls back when the client closes the response before it is complete: its way to cancel. */
@@ -102,13 +110,18 @@ export class Leg {
 
   private end(): void {
     this.over = true;
+    this.stopTimer();
+    this.ending.end();
+  }
+
+  private stopTimer(): void {
     clearTimeout(this.timer);
-    this.resolve();
+    this.timer = undefined;
   }
 
   private commit(): EventSink | undefined {
     if (this.sink !== undefined || this.over) return this.sink;
-    clearTimeout(this.timer);
+    this.stopTimer();
     if (this.reply.closed || this.reply.started) return undefined;
     this.sink = this.reply.stream();
     return this.sink;

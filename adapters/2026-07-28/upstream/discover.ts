@@ -1,3 +1,4 @@
+import { onAbort } from '../../../src/exchange/on-abort.js';
 import type { UpstreamContext } from '../../adapter.js';
 import type { Exchange, Introduction } from '../../../src/exchange/exchange.js';
 import { type Outcome, failure } from '../../../src/exchange/outcome.js';
@@ -34,6 +35,7 @@ export async function discover(
     caller: introduction.caller,
     headers: introduction.headers,
     signal: abort.signal,
+    onCancel: (listener) => onAbort(abort.signal, listener),
     progressToken: undefined,
     begin: () => undefined,
     notify: () => true,

@@ -1,6 +1,8 @@
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import { type ChangeFilter, changeOf, printFilter, readFilter } from '../../../src/exchange/change-filter.js';
+import { Ending } from '../../../src/exchange/ending.js';
 import type { Exchange, Introduction, Watch } from '../../../src/exchange/exchange.js';
+import { onAbort } from '../../../src/exchange/on-abort.js';
 import { type Message, parseMessage } from '../../../src/jsonrpc/message.js';
 import { printRequest } from '../../../src/jsonrpc/print.js';
 import type { UpstreamContext } from '../../adapter.js';
@@ -34,6 +36,7 @@ export async function openWatch(
     caller: from.caller,
     headers: from.headers,
     signal: abort.signal,
+    onCancel: (listener) => onAbort(abort.signal, listener),
     progressToken: undefined,
     begin: () => undefined,
     notify: (notification) => {
@@ -46,7 +49,8 @@ export async function openWatch(
     ask: () => Promise.reject(new GatewayError(GATEWAY_CODE.questionFailed, 'nobody can be asked')),
   };
   const running = new ModernCall(context, exchange, LATEST_MODERN).run();
-  const ended = running.then(() => undefined);
+  const lost = new Ending();
+  void running.then(() => lost.end());
   const { initializeMs } = context.config.timeouts;
   let timer: NodeJS.Timeout | undefined;
   const expiry = new Promise<undefined>((resolve) => {
@@ -55,7 +59,16 @@ export async function openWatch(
   });
   const first = await Promise.race([acknowledged, running, expiry]);
   clearTimeout(timer);
-  if (first !== undefined && 'lists' in first) return { honoured: first, ended, close: () => abort.abort() };
+  if (first !== undefined && 'lists' in first) {
+    return {
+      honoured: first,
+      onLost: (listener) => lost.onEnd(listener),
+      close: () => {
+        lost.forget();
+        abort.abort();
+      },
+    };
+  }
   abort.abort();
   if (first?.outcome.kind === 'failed') {
     const { code, text, status, data } = first.outcome;

@@ -20,13 +20,14 @@ function listening(watches: ChangeFilter[]) {
     id: '7',
     message: parseMessage(LISTEN, { maxDepth: 16 }),
     signal: new AbortController().signal,
+    onCancel: () => undefined,
     notify: (message: { method?: string }) => notified.push(message.method),
   } as unknown as Exchange;
   const upstream = {
     watch: (): Promise<Watch> => {
       const honoured = watches.shift();
       if (honoured !== undefined)
-        return Promise.resolve({ honoured, ended: Promise.resolve(), close: () => undefined });
+        return Promise.resolve({ honoured, onLost: (listener) => listener(), close: () => undefined });
       return Promise.reject(new GatewayError(GATEWAY_CODE.upstreamUnreachable, 'gone', { status: 502 }));
     },
   } as unknown as UpstreamHalf;
