@@ -72,11 +72,13 @@ export class EraResolver {
     const { pin, ttlMs, retryMs } = this.options;
     if (pin !== 'auto') return pin;
     if (this.known !== undefined && now() - this.known.since < ttlMs) return this.known.era;
-    if (this.lastFailure !== undefined && now() - this.lastFailure.at < retryMs) throw this.lastFailure.error;
     const key = callerKey(introduction);
-    const refusal = this.refused.get(key);
-    const finding = refusal === undefined ? await this.find(key, introduction) : { error: refusal };
+    const failed = this.lastFailure !== undefined && now() - this.lastFailure.at < retryMs;
+    const error = failed ? this.lastFailure?.error : this.refused.get(key);
+    const finding = error === undefined ? await this.find(key, introduction) : { error };
     if ('era' in finding) return finding.era;
+    // A verdict that is old is better than none, and the request itself may fare better than the question did.
+    if (this.known !== undefined) return this.known.era;
     throw finding.error;
   }
 

@@ -4,6 +4,7 @@ import { closing } from '../peers/closing.js';
 import { startGateway } from '../peers/gateway.js';
 import {
   type Script,
+  answer,
   answerResult,
   answerRpcError,
   legacyScript,
@@ -19,7 +20,8 @@ const calls: Script = (request, res) => answerResult(res, request, { tools: [] }
 const accepting = legacyScript(calls);
 const strict = legacyScript(calls, {
   initialize: (request, res) => {
-    if (request.headers.authorization !== GOOD.authorization)
+    if (request.headers.authorization === 'Bearer crash') answer(res, 500, 'oops');
+    else if (request.headers.authorization !== GOOD.authorization)
       answerRpcError(res, request, 200, -32001, 'who are you?');
     else if (typeof request.message.params.clientInfo?.name !== 'string')
       answerRpcError(res, request, 400, -32602, 'clientInfo needs a name');
@@ -78,3 +80,21 @@ describe.each(Object.entries(UNWANTED))('%s, refused by the upstream', (_, send)
     await sending;
   });
 });
+
+test.each(ERAS)(
+  'a caller on whom the upstream breaks costs a %s client nothing, the verdict being old',
+  async (era) => {
+    const upstream = closing(await startScriptedServer(strict));
+    const { url } = closing(await startGateway(upstream.url, { timeouts: { eraTtlMs: 1 } }));
+    await callModern(url, 'tools/list', {}, { headers: GOOD });
+    const { status } = await callModern(
+      url,
+      'tools/list',
+      {},
+      { headers: { authorization: 'Bearer crash' } },
+    );
+    expect(status).toBeGreaterThanOrEqual(500);
+    const client = await openWireClient(era, url, { headers: GOOD });
+    expect((await client.call('tools/list')).message).toHaveProperty('result.tools');
+  },
+);
