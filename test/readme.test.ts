@@ -22,7 +22,7 @@ function anchorsOf(page: string): Set<string> {
   return new Set([...headings, ...explicit]);
 }
 
-describe.each(['README.md', 'MIGRATION.md', 'docs/configuration.md'])('%s', (path) => {
+describe.each(['README.md', 'MIGRATION.md', 'docs/configuration.md', 'docs/faults.md'])('%s', (path) => {
   const page = readFileSync(join(ROOT, path), 'utf8');
 
   test('links within the repository lead somewhere', () => {

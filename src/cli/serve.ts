@@ -34,7 +34,7 @@ async function serve(flags: ConfigFlags, terminal: Terminal): Promise<void> {
       if (demo !== undefined) terminal.out(await demoSteps(config, gateway.url, module));
       terminal.err(`${await stop}: closing; once more to stop at once\n`);
     } finally {
-      await gateway.close();
+      await gateway.close({ graceMs: config.timeouts.shutdownMs });
     }
   } finally {
     await demo?.close();

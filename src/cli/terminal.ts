@@ -5,7 +5,9 @@ import type { UpstreamReport } from '../upstreams/report.js';
 /** What the commands need of the gateway itself. Loaded on demand, so that `config` works without it. */
 export interface GatewayModule {
   /** Starts to listen; `url` is the address it really got. */
-  createGateway(config: GatewayConfig): Promise<{ readonly url: string; close(): Promise<void> }>;
+  createGateway(
+    config: GatewayConfig,
+  ): Promise<{ readonly url: string; close(options?: { readonly graceMs?: number }): Promise<void> }>;
   /** Starts one small server of each era on loopback and gives their URLs. */
   startDemoUpstreams(): Promise<DemoUpstreams>;
   inspectUpstream(config: UpstreamConfig): Promise<UpstreamReport>;

@@ -9,15 +9,25 @@ import type { Frame, Link } from './frame.js';
 /** How long the owner of a session may take to begin, in milliseconds. */
 const TAKE_MS = 3000;
 
+/** How often it is seen to that the instances on the other side of what is under way still live, in milliseconds. */
+const WATCH_MS = 2000;
+
 /** A request given to another instance, and the client that waits for its answer here. */
 interface Away {
   readonly to: string;
   readonly reply: HttpReply;
   readonly timer: NodeJS.Timeout;
+  /** The owner has begun to serve it. */
   taken: boolean;
   parts: string;
   sink: EventSink | undefined;
   finish(error?: GatewayError): void;
+}
+
+/** A request another instance gave to this one. */
+interface Here {
+  readonly from: string;
+  readonly reply: ForwardedReply;
 }
 
 /**
@@ -28,7 +38,8 @@ interface Away {
  */
 export class Cluster {
   private readonly away = new Map<string, Away>();
-  private readonly here = new Map<string, ForwardedReply>();
+  private readonly here = new Map<string, Here>();
+  private readonly watcher: NodeJS.Timeout;
 
   constructor(
     /** Names this run of this process in session ids and handles. */
@@ -39,6 +50,8 @@ export class Cluster {
   ) {
     link.onFrame((frame) => this.take(frame));
     link.onBreak(() => this.broken());
+    this.watcher = setInterval(() => void this.watch(), WATCH_MS);
+    this.watcher.unref();
   }
 
   /** Whether requests for what lives on that instance are to be handed to it. @throws GatewayError 503 the link is down */
@@ -71,7 +84,11 @@ export class Cluster {
         taken: false,
         parts: '',
         sink: undefined,
-        timer: setTimeout(() => away.finish(unanswered()), TAKE_MS),
+        timer: setTimeout(() => {
+          // It may only be slow, and must then not answer nobody for ever.
+          this.link.send(owner, { kind: 'closed', id, from: this.instance });
+          away.finish(unanswered());
+        }, TAKE_MS),
         finish: (error) => {
           if (!this.away.delete(id)) return;
           clearTimeout(away.timer);
@@ -104,6 +121,7 @@ export class Cluster {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.watcher);
     this.broken();
     await this.link.close();
   }
@@ -114,15 +132,18 @@ export class Cluster {
       return;
     }
     if (frame.kind === 'closed') {
-      this.here.get(frame.id)?.lost();
+      this.here.get(frame.id)?.reply.lost();
       return;
     }
     if (frame.kind === 'written') {
-      this.here.get(frame.id)?.written(frame.size);
+      this.here.get(frame.id)?.reply.written(frame.size);
       return;
     }
     const away = this.away.get(frame.id);
     if (away !== undefined) this.relayAnswer(frame, away);
+    // Nobody waits for this stream any more, or ever did here.
+    else if (frame.kind === 'stream' || frame.kind === 'data')
+      this.link.send(frame.from, { kind: 'closed', id: frame.id, from: this.instance });
   }
 
   private relayAnswer(frame: Frame, away: Away): void {
@@ -130,6 +151,7 @@ export class Cluster {
     switch (frame.kind) {
       case 'taken':
         clearTimeout(away.timer);
+        away.taken = true;
         break;
       case 'part':
         away.parts += frame.text;
@@ -175,7 +197,7 @@ export class Cluster {
     const { id, from, upstream, method, headers, remoteAddress, principal, body } = frame;
     const say: Say = (said) => this.link.send(from, { ...said, id, from: this.instance });
     const reply = new ForwardedReply(say, () => this.here.delete(id));
-    this.here.set(id, reply);
+    this.here.set(id, { from, reply });
     say({ kind: 'taken' });
     try {
       await this.serve(upstream, { method, headers, remoteAddress, body, principal }, reply);
@@ -186,10 +208,26 @@ export class Cluster {
     }
   }
 
+  /** An instance that died says nothing: whoever waits for it must not wait for ever. */
+  private async watch(): Promise<void> {
+    const others = new Set([...this.away.values()].map(({ to }) => to));
+    for (const { from } of this.here.values()) others.add(from);
+    for (const other of others) {
+      // While nobody can say whether it lives, it is believed to: when the link is down it breaks by itself.
+      if (!(await this.link.isAlive(other).catch(() => true))) this.end((instance) => instance === other);
+    }
+  }
+
   /** Frames may be lost from here on: whoever waits for one must not wait for ever. */
   private broken(): void {
-    for (const away of [...this.away.values()]) away.finish(unanswered());
-    for (const [id, reply] of [...this.here]) {
+    this.end(() => true);
+  }
+
+  private end(concerns: (instance: string) => boolean): void {
+    for (const away of [...this.away.values()])
+      if (concerns(away.to)) away.finish(away.taken ? unknown() : unanswered());
+    for (const [id, { from, reply }] of [...this.here]) {
+      if (!concerns(from)) continue;
       this.here.delete(id);
       reply.lost();
     }
@@ -209,5 +247,13 @@ function unanswered(): GatewayError {
       status: 503,
       headers: { 'Retry-After': '1' },
     },
+  );
+}
+
+function unknown(): GatewayError {
+  return new GatewayError(
+    GATEWAY_CODE.outcomeUnknown,
+    'the instance that holds this session went away before it answered; the request may or may not have run',
+    { status: 502 },
   );
 }

@@ -34,12 +34,10 @@ export class ForwardedReply implements HttpReply {
 
   json(status: number, body: string, headers?: ReplyHeaders): void {
     this.started = true;
-    let rest = body;
-    while (rest.length > MAX_TEXT) {
-      this.say({ kind: 'part', text: rest.slice(0, MAX_TEXT) });
-      rest = rest.slice(MAX_TEXT);
-    }
-    this.say({ kind: 'json', status, body: rest, ...(headers && { headers }) });
+    const pieces = piecesOf(body);
+    const last = pieces.pop() ?? '';
+    for (const text of pieces) this.say({ kind: 'part', text });
+    this.say({ kind: 'json', status, body: last, ...(headers && { headers }) });
     this.finish();
   }
 
@@ -91,9 +89,7 @@ class ForwardedSink implements EventSink {
   send(block: string): boolean {
     if (!this.open) return true;
     this.bufferedBytes += block.length;
-    for (let at = 0; at < block.length; at += MAX_TEXT) {
-      this.say({ kind: 'data', text: block.slice(at, at + MAX_TEXT) });
-    }
+    for (const text of piecesOf(block)) this.say({ kind: 'data', text });
     return this.bufferedBytes < MAX_TEXT;
   }
 
@@ -132,4 +128,20 @@ class ForwardedSink implements EventSink {
     for (const listener of this.drainListeners.splice(0)) listener();
     for (const listener of this.closeListeners.splice(0)) listener();
   }
+}
+
+/** A text in pieces of which none ends within a character: each is encoded by itself where it is written. */
+function piecesOf(text: string): string[] {
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length;) {
+    let end = at + MAX_TEXT;
+    if (end < text.length && isLowSurrogate(text.charCodeAt(end))) end--;
+    pieces.push(text.slice(at, end));
+    at = end;
+  }
+  return pieces;
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
 }

@@ -145,9 +145,15 @@ export class RedisLink implements Link {
       .catch(() => undefined);
   }
 
+  /** Whoever else writes to the channel must not end the process, nor the connection that reads it. */
   private take(text: string): void {
-    const frame = JSON.parse(text) as Frame;
-    for (const listener of this.frames) listener(frame);
+    try {
+      const frame = JSON.parse(text) as Frame;
+      for (const listener of this.frames) listener(frame);
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : 'unknown';
+      this.options.log.warn({ problem }, 'a message between instances could not be read');
+    }
   }
 
   private channel(instance: string): string {

@@ -100,10 +100,10 @@ const compat = z
         'Serve requests with a legacy version header and a modern body as modern, instead of refusing them.',
       ),
     defaultLogLevel: z
-      .enum(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'])
-      .exactOptional()
+      .enum(['none', 'debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'])
+      .default('info')
       .describe(
-        'Log level asked of modern upstreams for legacy clients that never set one. Absent: no log messages until they do.',
+        'Log level asked of modern upstreams for legacy clients that never set one, as legacy servers choose one. `none`: no log messages until they do.',
       ),
   })
   .prefault({})

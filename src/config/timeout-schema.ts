@@ -52,9 +52,14 @@ export const timeoutSchema = z
     ),
     eraRetryMs: milliseconds(
       1 * SECOND,
-      'First pause before an upstream without a verdict is asked again, in milliseconds; it doubles.',
+      'Pause before an upstream without a verdict is asked again, in milliseconds.',
     ),
     bodyMs: milliseconds(30 * SECOND, 'Arrival of a whole request body from a client, in milliseconds.'),
+    shutdownMs: milliseconds(
+      10 * SECOND,
+      'How long a stopped gateway lets requests in progress come to an end, in milliseconds. New ones get 503 meanwhile; what is not done then gets -31012.',
+      0,
+    ),
   })
   .prefault({})
   .describe('How long the gateway waits.');

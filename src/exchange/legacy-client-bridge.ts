@@ -15,12 +15,14 @@ import { INTERACTIVE_METHODS } from '../translation/question.js';
 import { modernResultToLegacy, resultTypeOf } from '../translation/result.js';
 import { structuredContentToLegacy } from '../translation/structured-content.js';
 import { modernToolsToLegacy } from '../translation/tools-list.js';
+import { boundedKey } from './bounded-key.js';
 import { changeOf } from './change-filter.js';
 import { deriveExchange } from './derive.js';
 import { eachTool } from './each-tool.js';
 import type { ClientDescription, Exchange, Introduction, UpstreamHalf } from './exchange.js';
 import { type RoundLimits, runWithQuestions } from './input-rounds.js';
 import { IncreasingProgress } from './increasing-progress.js';
+import { keptText } from './kept-text.js';
 import { type CompleteOutcome, type FailedOutcome, type Outcome, failure } from './outcome.js';
 import type { ResponseCache } from './response-cache.js';
 import { type Bridge, introductionOf } from './relay.js';
@@ -143,7 +145,7 @@ export class LegacyClientBridge implements Bridge {
       return emptyResult();
     }
     try {
-      await this.listenFor(from, upstream).subscribe(from, conversation, uri);
+      await this.listenFor(from, upstream).subscribe(from, conversation, keptText(uri));
     } catch (error) {
       if (error instanceof GatewayError) return failure(error);
       throw error;
@@ -237,7 +239,7 @@ export class LegacyClientBridge implements Bridge {
 
 /** One subscription per credential and capabilities, in the upstream's words: the same for a session as long as it lasts. */
 function listenKey({ caller, client }: Introduction): string {
-  return `${caller.principal.key} ${client.capabilities}`;
+  return `${caller.principal.key} ${boundedKey(client.capabilities)}`;
 }
 
 function readTraits(page: Message): ReadonlyMap<string, ToolTraits> {

@@ -38,8 +38,7 @@ export class UpstreamRelay implements Relay {
     } catch (error) {
       // A refused introduction may mean that the upstream has changed its era: look once more, then believe it.
       if (!(error instanceof GatewayError) || !isProtocolRefusal(error)) throw error;
-      this.eras.contradict(era, error.message);
-      const now = await this.eras.resolve(introduction);
+      const now = await this.eras.reconsider(era, introduction, error.message);
       if (now === era) throw error;
       return this.halves[now].introduce(this.inWordsOf(now, introduction));
     }
@@ -54,8 +53,7 @@ export class UpstreamRelay implements Relay {
       const outcome = await this.runOn(era, exchange);
       if (outcome.kind !== 'failed' || outcome.contradiction === undefined || exchange.signal.aborted)
         return outcome;
-      this.eras.contradict(era, outcome.contradiction);
-      const now = await this.eras.resolve(introduction);
+      const now = await this.eras.reconsider(era, introduction, outcome.contradiction);
       // The request provably did not run, so running it in the other era runs it once.
       return now === era ? outcome : await this.runOn(now, exchange);
     } catch (error) {

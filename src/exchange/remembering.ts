@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { ownCopy } from './own-copy.js';
 
 const MAX_ENTRIES = 200;
 /** Longer texts are translated each time: what clients send must not fill the memory. */
@@ -11,7 +12,7 @@ export function remembering(translate: (text: string) => string): (text: string)
     const known = results.get(text);
     if (known !== undefined) return known;
     const result = translate(text);
-    if (text.length <= MAX_LENGTH && result.length <= MAX_LENGTH) results.set(text, result);
+    if (text.length <= MAX_LENGTH && result.length <= MAX_LENGTH) results.set(ownCopy(text), result);
     return result;
   };
 }

@@ -1,8 +1,9 @@
 import { canonicalJson } from '../jsonrpc/canonical.js';
 import type { Message } from '../jsonrpc/message.js';
+import { boundedKey } from './bounded-key.js';
 
 /**
- * What a request asks for, as text that is equal for requests with the same answer: its method and its params in
+ * What a request asks for, as a key that is equal for requests with the same answer: of its method and its params in
  * canonical JSON, without `_meta`, which says who asks and how rather than for what.
  */
 export function requestKey(method: string, message: Message): string {
@@ -10,5 +11,5 @@ export function requestKey(method: string, message: Message): string {
   const params = members
     .map((member) => `${JSON.stringify(member.key)}:${canonicalJson(message.text, member)}`)
     .sort();
-  return `${method}\n${params.join(',')}`;
+  return `${method}\n${boundedKey(params.join(','))}`;
 }

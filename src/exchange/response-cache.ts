@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { memberOf, stringValue, valueText } from '../jsonrpc/json-scan.js';
 import type { Message } from '../jsonrpc/message.js';
+import { boundedKey } from './bounded-key.js';
 import type { ListKind } from './change-filter.js';
 import type { Exchange } from './exchange.js';
 import type { CompleteOutcome, Outcome } from './outcome.js';
@@ -68,7 +69,7 @@ function keysOf(exchange: Exchange): { private: string; public: string | undefin
   const request = requestKey(method, message);
   const plain = members.every(({ key }) => key === 'cursor');
   return {
-    private: `${request}\n${caller.principal.key}\n${client.capabilities}`,
+    private: `${request}\n${caller.principal.key}\n${boundedKey(client.capabilities)}`,
     public: plain ? `${request}\n*` : undefined,
   };
 }

@@ -3,6 +3,7 @@ import type { Message } from '../jsonrpc/message.js';
 import { parseMessage } from '../jsonrpc/message.js';
 import { memberOf, stringValue } from '../jsonrpc/json-scan.js';
 import { printRequest } from '../jsonrpc/print.js';
+import { boundedKey } from './bounded-key.js';
 import type { Exchange, UpstreamHalf } from './exchange.js';
 import type { HeaderParam } from '../translation/x-mcp-header.js';
 
@@ -117,7 +118,7 @@ function aborted(signal: AbortSignal): Promise<undefined> {
 }
 
 function keyOf(exchange: Exchange): string {
-  return `${exchange.caller.principal.key} ${exchange.client.capabilities}`;
+  return `${exchange.caller.principal.key} ${boundedKey(exchange.client.capabilities)}`;
 }
 
 function cursorOf(page: Message): string | undefined {

@@ -16,11 +16,16 @@ const CLOSE = { Connection: 'close' };
 
 /**
  * Checks what the headers say of the body.
- * @throws GatewayError 415 unless it is plain JSON in UTF-8, 413 when it is announced as too large
+ * @throws GatewayError 501 for a transfer encoding other than chunked, 415 unless it is plain JSON in UTF-8, 413 when it is announced as too large
  */
 export function checkBodyHeaders(headers: HttpRequest['headers'], bodyBytes: number): void {
   const length = headers['content-length'];
   if (length !== undefined && Number(length) > bodyBytes) throw tooLarge(bodyBytes);
+  const transfer = headers['transfer-encoding'];
+  // Node undoes the chunks and leaves the rest: the body would be taken for what it is not.
+  if (transfer !== undefined && transfer.trim().toLowerCase() !== 'chunked') {
+    throw refusal(501, 'Of transfer encodings only chunked is understood.', CLOSE);
+  }
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw refusal(415, 'The body is compressed; send it without Content-Encoding.', {

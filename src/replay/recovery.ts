@@ -10,8 +10,13 @@ const UNREADABLE = 'the record of the response cannot be read; the request may o
 /**
  * Takes over a stream whose process is gone. The calls on it died with that process, so each request that has no
  * response gets an error under its own id behind what is there, and its client, which may be waiting, is answered.
+ * Undefined when the stream cannot be read: its ids are then unknown, and a client that shows one is told so.
  */
-export function recoverStream(buffer: ReplayBuffer, stored: StoredStream): StreamLog {
+export function recoverStream(buffer: ReplayBuffer, stored: StoredStream): StreamLog | undefined {
+  if (!stored.readable) {
+    buffer.record({ kind: 'forget', stream: stored.id });
+    return undefined;
+  }
   const { damaged } = stored;
   const stream = buffer.restore(asFound(stored));
   if (damaged) {

@@ -104,6 +104,8 @@ export interface StoredStream {
   readonly endedAt?: number;
   /** A record could not be read. What is here is what came before it. */
   readonly damaged: boolean;
+  /** False: what is stored of the stream itself cannot be read, and nothing is known of it. */
+  readonly readable: boolean;
 }
 
 /** The number of a run in the number of a stream. Both stay exact: at most 2^21 runs of 2^32 streams. */

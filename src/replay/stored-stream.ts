@@ -21,25 +21,51 @@ export interface StreamRow {
  *   later events would never learn of the gap.
  */
 export function storedStream(row: StreamRow, events: readonly (StoredEvent | undefined)[]): StoredStream {
-  const requests = parsed(row.requests) as string[] | undefined;
-  const lost = parsed(row.lost) as Record<string, number> | undefined;
+  const requests = parsed(row.requests);
+  const lost = parsed(row.lost);
+  if (!isWhole(row) || !isTexts(requests) || !isNumbers(lost)) return unreadable(row);
   const end = events.indexOf(undefined);
   const readable = (end < 0 ? events : events.slice(0, end)).filter((event) => event !== undefined);
   const answered = new Set(readable.map(({ request }) => request));
-  const gone = new Map(Object.entries(lost ?? {}));
+  const gone = new Map(Object.entries(lost));
   const highest = Math.max(0, ...events.map((event) => event?.sequence ?? 0));
   return {
     id: row.id,
     kind: row.kind,
-    open: (requests ?? []).filter((id) => !answered.has(id) && !gone.has(id)),
+    open: requests.filter((id) => !answered.has(id) && !gone.has(id)),
     lost: gone,
     events: readable,
     last: Math.max(row.last, highest) + (end < 0 ? 0 : events.length - end),
     shown: row.shown,
     lastLost: row.lastLost,
     ...(row.ended !== null && { endedAt: row.ended }),
-    damaged: end >= 0 || requests === undefined || lost === undefined,
+    damaged: end >= 0,
+    readable: true,
   };
+}
+
+/** Without its row nobody knows what its events were for: the whole stream is as good as unknown. */
+function unreadable({ id }: StreamRow): StoredStream {
+  const nothing = { open: [], lost: new Map<string, number>(), events: [], last: 0, shown: 0, lastLost: 0 };
+  return { ...nothing, id, kind: 'post', damaged: true, readable: false };
+}
+
+function isWhole({ kind, last, lastLost, shown, ended }: StreamRow): boolean {
+  const counts = [last, lastLost, shown, ended ?? 0];
+  return (kind === 'post' || kind === 'standalone') && counts.every(isCount);
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string');
+}
+
+function isNumbers(value: unknown): value is Record<string, number> {
+  return typeof value === 'object' && value !== null && Object.values(value).every(isCount);
+}
+
+/** Sequence numbers and times; what is no such number would spoil every number computed from it. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function parsed(text: string): unknown {

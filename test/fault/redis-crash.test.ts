@@ -1,6 +1,3 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ERAS } from '../peers/cells.js';
 import { closing } from '../peers/closing.js';
@@ -10,6 +7,7 @@ import { startKillableGateway } from '../peers/killable-gateway.js';
 import type { RawResponse } from '../peers/raw-client.js';
 import { startRedis } from '../peers/redis-server.js';
 import { type WireSession, openWireSession } from '../peers/wire-client.js';
+import { temporaryFolder } from '../peers/temporary-folder.js';
 
 /** The gateway's codes for a call whose outcome nobody knows, and for a store that cannot be reached. */
 const OUTCOME_UNKNOWN = -31003;
@@ -107,7 +105,7 @@ describe('redis goes away and comes back', () => {
   });
 
   test('killed and started again with its log: sessions and streams go on', async () => {
-    const { redis, settings } = await startStore(mkdtempSync(join(tmpdir(), 'mcp-gangway-')));
+    const { redis, settings } = await startStore(temporaryFolder());
     const upstream = await startUpstream('modern');
     const gateway = closing(await startGateway(upstream.server.url, settings));
     const session = await openWireSession(gateway.url);

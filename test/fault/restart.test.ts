@@ -1,5 +1,3 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ERAS } from '../peers/cells.js';
@@ -10,9 +8,10 @@ import { startModernServer } from '../peers/modern-server.js';
 import { startRedis } from '../peers/redis-server.js';
 import { answer } from '../peers/scripted-server.js';
 import { openWireSession } from '../peers/wire-client.js';
+import { temporaryFolder } from '../peers/temporary-folder.js';
 
 const STORES = {
-  sqlite: () => ({ kind: 'sqlite', path: join(mkdtempSync(join(tmpdir(), 'mcp-gangway-')), 'store.db') }),
+  sqlite: () => ({ kind: 'sqlite', path: join(temporaryFolder(), 'store.db') }),
   redis: async () => {
     const redis = await startRedis();
     closing({ close: () => redis.stop() });

@@ -2,7 +2,8 @@ import { expect, test, describe } from 'vitest';
 import { ERAS } from '../peers/cells.js';
 import { callParams, startUpstream, summary } from '../peers/driven-upstream.js';
 import { startGateway } from '../peers/gateway.js';
-import { modernText, postModern } from '../peers/wire-client.js';
+import { modernText, openWireClient, postModern } from '../peers/wire-client.js';
+import { start } from '../unit/cli/child.js';
 
 const SHUTTING_DOWN = -31012;
 
@@ -42,5 +43,29 @@ describe.each(ERAS)('the gateway stops while a modern client waits, %s upstream'
     expect(await stream.ended).toBe('finished');
     expect(summary(stream)).toEqual(['call:1', `call=${SHUTTING_DOWN}`]);
     await isTold(upstream);
+  });
+});
+
+describe.each(ERAS)('SIGTERM while a %s client waits', (era) => {
+  async function serving() {
+    const upstream = await startUpstream('legacy');
+    const child = start('src/cli/main.ts', ['serve', '--upstream', upstream.server.url, '--listen', '0']);
+    await child.printed(/is ready/);
+    const [url = ''] = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(child.out) ?? [];
+    const client = await openWireClient(era, url);
+    const { _meta, ...params } = callParams('call');
+    const answer = client.call('tools/call', params, { meta: _meta });
+    await upstream.seen('call');
+    child.process.kill('SIGTERM');
+    await child.printed(/closing/);
+    return { upstream, child, answer };
+  }
+
+  test('what is in progress comes to its end within timeouts.shutdownMs', async () => {
+    const { upstream, child, answer } = await serving();
+    upstream.progress('call', 1);
+    upstream.finish('call');
+    expect((await answer).message.result.content[0].text).toBe('call');
+    expect(await child.ended).toBe(0);
   });
 });

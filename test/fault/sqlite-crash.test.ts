@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -9,13 +8,14 @@ import { ERAS } from '../peers/cells.js';
 import { at, callParams, startUpstream, summary } from '../peers/driven-upstream.js';
 import { startKillableGateway } from '../peers/killable-gateway.js';
 import { openWireSession } from '../peers/wire-client.js';
+import { temporaryFolder } from '../peers/temporary-folder.js';
 
 /** The gateway's code for a call whose outcome nobody knows. */
 const OUTCOME_UNKNOWN = -31003;
 
 const newStore = () => ({
   kind: 'sqlite',
-  path: join(mkdtempSync(join(tmpdir(), 'mcp-gangway-')), 'store.db'),
+  path: join(temporaryFolder(), 'store.db'),
 });
 
 describe.each(ERAS)('kill -9 in mid-call with a sqlite store, %s upstream', (era) => {

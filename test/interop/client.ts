@@ -15,8 +15,8 @@ export interface ClientKind {
   readonly era: Era;
   /** Whether it asks the server for its name at all. */
   readonly introduced: boolean;
-  /** Tries every feature. */
-  report(url: string): Promise<Sighting[]>;
+  /** Tries these features, one after the other. */
+  report(url: string, features: readonly string[]): Promise<Sighting[]>;
 }
 
 function pythonClient(name: string, version: SdkVersion, mode: string): ClientKind {
@@ -24,9 +24,9 @@ function pythonClient(name: string, version: SdkVersion, mode: string): ClientKi
     name,
     era: mode === 'legacy' ? 'legacy' : 'modern',
     introduced: mode !== '2026-07-28',
-    report: async (url) => {
+    report: async (url, features) => {
       const script = `python_${version}_client.py`;
-      const { code, lines } = await runPython(version, script, [url, mode], 60_000);
+      const { code, lines } = await runPython(version, script, [url, mode, ...features], 60_000);
       const sightings = lines.map((line) => JSON.parse(line) as Sighting);
       if (code !== 0) sightings.push({ feature: 'exit', error: `ended with ${String(code)}` });
       return sightings;
@@ -35,7 +35,7 @@ function pythonClient(name: string, version: SdkVersion, mode: string): ClientKi
 }
 
 function typeScriptClient(name: string, era: Era): ClientKind {
-  return { name, era, introduced: true, report: (url) => reportTypeScript(era, url) };
+  return { name, era, introduced: true, report: (url, features) => reportTypeScript(era, url, features) };
 }
 
 export const CLIENTS: readonly ClientKind[] = [

@@ -157,10 +157,9 @@ FEATURES = [
 
 
 async def report(client: Face) -> None:
-    """Prints one line of JSON for each feature: what was seen, or the error."""
-    only = sys.argv[3:]
+    """Prints one line of JSON for each feature asked for: what was seen, or the error."""
     for feature in FEATURES:
-        if only and feature.__name__ not in only:
+        if feature.__name__ not in sys.argv[3:]:
             continue
         line: dict[str, Any] = {"feature": feature.__name__}
         try:

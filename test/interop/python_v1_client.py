@@ -1,7 +1,7 @@
 """
 The Python SDK 1.x client.
 
-    python_v1_client.py URL legacy [FEATURE...]
+    python_v1_client.py URL legacy FEATURE...
 """
 
 import os

@@ -1,7 +1,9 @@
 """
 A legacy server as people write them with FastMCP, with fixtures of the catalogue under `test/peers`.
 
-    python_v1_server.py [--event-store]
+    python_v1_server.py [--event-store | --stateless]
+
+Stateless, it answers in JSON: no sessions, no streams, and so nothing but answers.
 """
 
 import json
@@ -31,6 +33,8 @@ server = FastMCP(
     instructions="A Python 1.x peer.",
     log_level="CRITICAL",
     event_store=MemoryEventStore() if "--event-store" in sys.argv else None,
+    stateless_http="--stateless" in sys.argv,
+    json_response="--stateless" in sys.argv,
 )
 subscribers: dict[str, set[ServerSession]] = {}
 counts: dict[ServerSession, int] = {}

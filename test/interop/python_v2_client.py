@@ -1,7 +1,7 @@
 """
 The Python SDK 2.x client, in one of its modes.
 
-    python_v2_client.py URL legacy|auto|2026-07-28 [FEATURE...]
+    python_v2_client.py URL legacy|auto|2026-07-28 FEATURE...
 """
 
 import os

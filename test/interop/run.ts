@@ -3,12 +3,12 @@
  * the TypeScript ones. `npm run interop`; not among the default tests, because it needs Python and a network.
  */
 import { CLIENTS, type ClientKind } from './client.js';
-import { type Failures, tryClients } from './cell.js';
-import { EXPECTATIONS } from './expectation.js';
+import { type Failures, featuresOf, tryClients } from './cell.js';
 import { makeEnvironments } from './python.js';
 import { resume } from './resumption.js';
 import {
   PYTHON_1,
+  PYTHON_1_STATELESS,
   PYTHON_1_WITH_STORE,
   PYTHON_2,
   type ServerKind,
@@ -16,13 +16,13 @@ import {
   TYPESCRIPT_2,
 } from './server.js';
 
-const SERVERS = [PYTHON_1, PYTHON_2, TYPESCRIPT_1, TYPESCRIPT_2];
+const SERVERS = [PYTHON_1, PYTHON_1_STATELESS, PYTHON_2, TYPESCRIPT_1, TYPESCRIPT_2];
 const RESUMED = [PYTHON_1, PYTHON_1_WITH_STORE, PYTHON_2, TYPESCRIPT_1, TYPESCRIPT_2];
 
 let failed = 0;
 
 function printTable(server: ServerKind, results: Map<ClientKind, Failures>): void {
-  const features = Object.keys(EXPECTATIONS);
+  const features = featuresOf(server);
   const width = Math.max(server.name.length, ...features.map(({ length }) => length));
   const rows = features.map((feature) => {
     const marks = CLIENTS.map((client) => {

@@ -17,6 +17,8 @@ export interface ServerKind {
   readonly name: string;
   /** The name it gives itself. */
   readonly serverName: string;
+  /** What can be had of it, by whomever; everything when absent. */
+  readonly features?: readonly string[];
   /** Members of the configuration of the gateway in front of it. */
   readonly gateway?: Record<string, unknown>;
   start(): Promise<InteropServer>;
@@ -56,12 +58,28 @@ export const PYTHON_1_WITH_STORE: ServerKind = {
   start: () => startPython('v1', '--event-store'),
 };
 
+/** As many are deployed. It can tell and ask nothing outside its answers. */
+export const PYTHON_1_STATELESS: ServerKind = {
+  name: 'Python 1.x server, stateless',
+  serverName: 'python-v1',
+  features: [
+    'introduction',
+    'tools',
+    'call',
+    'structured',
+    'tool_error',
+    'resources',
+    'missing_resource',
+    'prompts',
+    'completion',
+    'at_once',
+  ],
+  start: () => startPython('v1', '--stateless'),
+};
+
 export const PYTHON_2: ServerKind = {
   name: 'Python 2.x server',
   serverName: 'python-v2',
-  // It sends log messages to whoever asks for them in a request, but does not say that it can: legacy clients that go by
-  // its capabilities never set a level.
-  gateway: { compat: { defaultLogLevel: 'info' } },
   start: () => startPython('v2'),
 };
 

@@ -108,8 +108,12 @@ const FEATURES: Record<string, (sdk: SdkClient, heard: EventEmitter) => Promise<
   },
 };
 
-/** Tries every feature with the SDK client of that era. */
-export async function reportTypeScript(era: Era, url: string): Promise<Sighting[]> {
+/** Tries these features with the SDK client of that era. */
+export async function reportTypeScript(
+  era: Era,
+  url: string,
+  features: readonly string[],
+): Promise<Sighting[]> {
   const heard = new EventEmitter();
   const sdk = await connectSdkClient(era, url, {
     ...HANDLERS,
@@ -120,6 +124,7 @@ export async function reportTypeScript(era: Era, url: string): Promise<Sighting[
   });
   const sightings: Sighting[] = [];
   for (const [feature, attempt] of Object.entries(FEATURES)) {
+    if (!features.includes(feature)) continue;
     const tooLate = once(AbortSignal.timeout(PATIENCE_MS), 'abort').then(() => {
       throw new Error('took too long');
     });

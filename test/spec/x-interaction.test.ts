@@ -189,16 +189,16 @@ describe('X23 logging', () => {
       await response.rpc();
       return logged(response);
     };
-    expect(await run(session)).toEqual([]);
+    expect(await run(session)).toEqual(from('info'));
     expect((await session.call('logging/setLevel', { level: 'error' })).message.result).toEqual({});
     expect(await run(session)).toEqual(from('error'));
     expect((await session.call('logging/setLevel', { level: 'debug' })).status).toBe(200);
     expect(await run(session)).toEqual(LOG_LEVELS);
-    expect(await run(other)).toEqual([]);
+    expect(await run(other)).toEqual(from('info'));
     const levels = upstream
       .requestsFor('tools/call')
       .map(({ message }) => message.params._meta[KEY.logLevel]);
-    expect(levels).toEqual([undefined, 'error', 'debug', undefined]);
+    expect(levels).toEqual(['info', 'error', 'debug', 'info']);
     expect(upstream.requestsFor('logging/setLevel')).toEqual([]);
   });
 
@@ -215,14 +215,20 @@ describe('X23 logging', () => {
     expect(logged(response)).toEqual(from('alert'));
   });
 
-  test('X23 legacy client, modern upstream: the level before any was set can be configured', async () => {
-    const upstream = closing(await startModernServer());
-    const gateway = closing(await startGateway(upstream.url, { compat: { defaultLogLevel: 'critical' } }));
-    const session = await openWireSession(gateway.url);
-    const response = await session.request(1, 'tools/call', { name: 'probe_log' });
-    await response.rpc();
-    expect(logged(response)).toEqual(from('critical'));
-  });
+  test.each([
+    ['critical', from('critical')],
+    ['none', []],
+  ])(
+    'X23 legacy client, modern upstream: the level before any was set can be configured, %s',
+    async (defaultLogLevel, levels) => {
+      const upstream = closing(await startModernServer());
+      const gateway = closing(await startGateway(upstream.url, { compat: { defaultLogLevel } }));
+      const session = await openWireSession(gateway.url);
+      const response = await session.request(1, 'tools/call', { name: 'probe_log' });
+      await response.rpc();
+      expect(logged(response)).toEqual(levels);
+    },
+  );
 
   test('X23 modern client, legacy upstream: each request gets what it asked for, the upstream level only falls', async () => {
     const upstream = closing(await startLegacyServer());

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,6 +10,7 @@ import type { Store } from '../../src/replay/store.js';
 import { type RedisServer, startRedis } from '../peers/redis-server.js';
 import { BUFFER_BYTES } from './paced-client.js';
 import { type Place, type Reopening, type Step, World } from './stored-world.js';
+import { temporaryFolder } from '../peers/temporary-folder.js';
 
 const GENEROUS: ReplayLimits = {
   maxAgeMs: 1e9,
@@ -54,7 +53,7 @@ afterAll(() => redis.stop());
 const PLACES = {
   memory: (): Place => ({ open: async () => new MemoryStore(), crash: () => undefined }),
   sqlite: (): Place => {
-    const path = join(mkdtempSync(join(tmpdir(), 'mcp-gangway-')), 'store.db');
+    const path = join(temporaryFolder(), 'store.db');
     return { open: () => SqliteStore.open(path, silent), crash };
   },
   redis: (): Place => {

@@ -240,7 +240,7 @@ export class World {
     }
     const recovered = session.streams.map((stored) => recoverStream(this.buffer, stored));
     for (const thread of this.threads) {
-      thread.stream = recovered.find(({ id }) => id === thread.stream?.id);
+      thread.stream = recovered.find((log) => log?.id === thread.stream?.id);
       if (thread.kind === 'post') thread.ended = true;
     }
   }

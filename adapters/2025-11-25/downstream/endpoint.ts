@@ -6,6 +6,7 @@ import { now } from '../../../src/clock/clock.js';
 import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Activity } from '../../../src/exchange/activity.js';
 import type { ClientDescription, Era, Relay } from '../../../src/exchange/exchange.js';
+import { checkDescription } from '../../../src/exchange/description-limit.js';
 import { traceHeaders } from '../../../src/exchange/passed-headers.js';
 import { keptText } from '../../../src/exchange/kept-text.js';
 import { redraw } from '../../../src/exchange/relabel.js';
@@ -157,14 +158,14 @@ export class LegacyEndpoint implements DownstreamHalf {
     const params = message.params?.object;
     const info = memberOf(params, 'clientInfo');
     const capabilities = memberOf(params, 'capabilities');
+    const { defaultLogLevel } = this.context.config.compat;
     const client: ClientDescription = {
       revision: isLegacyRevision(wanted) ? wanted : LATEST_LEGACY,
       capabilities: capabilities === undefined ? '{}' : keptText(valueText(message.text, capabilities)),
       ...(info !== undefined && { clientInfo: keptText(valueText(message.text, info)) }),
-      ...(this.context.config.compat.defaultLogLevel !== undefined && {
-        logLevel: this.context.config.compat.defaultLogLevel,
-      }),
+      ...(defaultLogLevel !== 'none' && { logLevel: defaultLogLevel }),
     };
+    checkDescription(client);
     const authorization = request.headers['authorization'];
     const session = this.sessions.create(
       client,
@@ -300,6 +301,14 @@ export class LegacyEndpoint implements DownstreamHalf {
     if (method === 'logging/setLevel') {
       const level = stringValue(message.text, memberOf(message.params?.object, 'level'));
       if (isLogLevel(level)) session.setLogLevel(level);
+    }
+    if (method === 'resources/subscribe' && !session.watched.hasRoomFor(paramString(message, 'uri') ?? '')) {
+      post.respond(
+        id,
+        printError(id, GATEWAY_CODE.overloaded, 'this session has subscribed to too much'),
+        200,
+      );
+      return;
     }
     session.register(id, exchange);
     // The streams of the session end with it, so this is the last moment to answer on one.

@@ -29,8 +29,8 @@ import type { StoredSession } from '../../../src/replay/store.js';
 import type { StreamLog } from '../../../src/replay/stream-log.js';
 import { type SessionRecord, sessionKey } from '../../../src/sessions/session-record.js';
 import { QuestionDesk } from './question-desk.js';
+import { WatchedResources } from './watched-resources.js';
 
-const NO_URIS: ReadonlySet<string> = new Set();
 let lastKey = 0;
 
 /** The instance a session id was made by. */
@@ -93,7 +93,7 @@ export class LegacySession implements Conversation, BufferObserver {
   /** What the client was promised to be told of. */
   advertised: OfferedChanges = NO_OFFER;
   /** Resources the client subscribed to. */
-  private watched: Set<string> | undefined;
+  readonly watched = new WatchedResources();
   /** Those of them that were subscribed to in another process only. */
   private unwatched: string[] | undefined;
   readonly buffer: ReplayBuffer;
@@ -155,8 +155,8 @@ export class LegacySession implements Conversation, BufferObserver {
       );
     }
     if (record.watched !== undefined && record.watched.length > 0) {
-      this.watched = new Set(record.watched);
-      this.unwatched = [...this.watched];
+      for (const uri of record.watched) this.watched.add(uri);
+      this.unwatched = [...record.watched];
     }
     for (const stream of streams) {
       const log = recoverStream(this.buffer, stream);
@@ -183,7 +183,7 @@ export class LegacySession implements Conversation, BufferObserver {
       createdAt: this.createdAt,
       ...(this.upstreamState !== undefined && { upstreamState: this.upstreamState }),
       advertised: { lists: [...lists], subscribe },
-      watched: [...(this.watched ?? [])],
+      watched: [...this.watched.all],
     };
   }
 
@@ -296,8 +296,8 @@ export class LegacySession implements Conversation, BufferObserver {
 
   /** The client subscribed to a resource, or no longer does. */
   noteSubscription(method: string, uri: string): void {
-    if (method === 'resources/subscribe') (this.watched ??= new Set<string>()).add(uri);
-    else if (method === 'resources/unsubscribe') this.watched?.delete(uri);
+    if (method === 'resources/subscribe') this.watched.add(uri);
+    else if (method === 'resources/unsubscribe') this.watched.delete(uri);
     else return;
     this.saveChange();
   }
@@ -309,7 +309,7 @@ export class LegacySession implements Conversation, BufferObserver {
 
   /** Notifications were lost for want of room or time: the client is told of everything that may have changed. */
   tellPossibleChanges(): void {
-    for (const change of possibleChanges({ lists: this.advertised.lists, uris: this.watched ?? NO_URIS }))
+    for (const change of possibleChanges({ lists: this.advertised.lists, uris: this.watched.all }))
       this.notify(change);
   }
 

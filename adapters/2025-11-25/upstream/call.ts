@@ -45,6 +45,9 @@ import type { SessionCall, UpstreamSession } from './session.js';
 /** How long a stream may stay open behind its response, in milliseconds. */
 const LINGER_MS = 2000;
 
+/** Questions one call may have open: somebody is to answer them. */
+const MAX_QUESTIONS = 100;
+
 /** How a call ended: with an outcome, or with the news that the upstream knows the session no more. */
 export type CallEnd =
   | { readonly kind: 'outcome'; readonly outcome: Outcome }
@@ -310,7 +313,13 @@ export class LegacyCall implements SessionCall, ProgressSink {
     const id = message.id ?? 'null';
     const method = message.method ?? '';
     if (method === 'ping') {
-      await this.session.post(printResult(id, '{}'));
+      await this.session.respond(printResult(id, '{}'));
+      return;
+    }
+    if (this.questions.size >= MAX_QUESTIONS) {
+      await this.session.respond(
+        printError(id, GATEWAY_CODE.overloaded, 'too many questions of this call are open'),
+      );
       return;
     }
     const key = idKey(id);
@@ -330,9 +339,9 @@ export class LegacyCall implements SessionCall, ProgressSink {
     const withdrawn = !this.questions.delete(key);
     if (withdrawn || this.session.ended) return;
     await this.told;
-    const end = await this.session.post(text);
+    const end = await this.session.respond(text);
     // The call waits for an answer that its session can no longer take.
-    if (end.kind === 'status' && this.session.isLost(end)) {
+    if (end?.kind === 'status' && this.session.isLost(end)) {
       this.end(this.noResponse(true));
       this.session.onLost();
     }

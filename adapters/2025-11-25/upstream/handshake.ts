@@ -14,9 +14,7 @@ import { errorMessageIn, statusError, upstreamError } from '../../../src/upstrea
 import { withTimeout } from '../../../src/upstreams/with-timeout.js';
 import { readMessages } from './incoming.js';
 import { UpstreamSession } from './session.js';
-
-/** How long a new session waits for its standalone stream, in milliseconds: some servers say nothing until they must. */
-const STREAM_FIRST_MS = 2000;
+import type { StreamPatience } from './stream-patience.js';
 
 /**
  * Opens a session: `initialize`, and for clients that will not send it themselves, `notifications/initialized`.
@@ -27,6 +25,7 @@ export async function openSession(
   context: UpstreamContext,
   key: string,
   introduction: Introduction,
+  patience: StreamPatience,
 ): Promise<UpstreamSession> {
   const id = nextId();
   const text = initializeRequest(id, introduction);
@@ -103,7 +102,9 @@ export async function openSession(
   // A legacy client sends its own `initialized` when it is ready for what the server may ask at once.
   if (introduction.caller.conversation === undefined) {
     const asked = mayBeAsked(introduction.client.capabilities);
-    if (asked) await streamFirst(session);
+    // The stream on which the server may ask outside any call, which some do as soon as they hear `initialized`, and others
+    // in their first call. With nowhere to put the question they drop it, and wait for the answer for ever.
+    if (asked) await patience.wait(session.openStream());
     await session.post(printNotification('notifications/initialized'), introduction.caller);
     // A server may have refused the stream only because it was early.
     if (asked) void session.openStream();
@@ -115,17 +116,6 @@ export async function openSession(
 function mayBeAsked(capabilities: string): boolean {
   const { members } = scanInnerObject(capabilities, 0);
   return members.some(({ key }) => key === 'elicitation' || key === 'sampling' || key === 'roots');
-}
-
-/**
- * Opens the stream on which the server may ask outside any call, which some do as soon as they hear `initialized`, and
- * others in their first call. With nowhere to put the question they drop it, and wait for the answer for ever.
- */
-async function streamFirst(session: UpstreamSession): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const expiry = new Promise<void>((resolve) => (timer = setTimeout(resolve, STREAM_FIRST_MS)));
-  await Promise.race([session.openStream(), expiry]);
-  clearTimeout(timer);
 }
 
 function initializeRequest(id: string, introduction: Introduction): string {

@@ -1,11 +1,13 @@
 import { LRUCache } from 'lru-cache';
+import { keptText } from '../../../src/exchange/kept-text.js';
 import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { kindOf, memberOf } from '../../../src/jsonrpc/json-scan.js';
 import type { Message, RawId } from '../../../src/jsonrpc/message.js';
 import { progressTokenOf } from '../../../src/translation/progress.js';
 
-/** Tasks of one session whose progress is still told under the tokens of their clients. */
+/** Tasks of one session whose progress is still told under the tokens of their clients, and how long those may be together. */
 const MAX_TASKS = 1000;
+const MAX_SIZE = 256 * 1024;
 
 /** A call whose progress may come on another stream than its own. */
 export interface ProgressSink {
@@ -42,8 +44,12 @@ export class ProgressRoutes {
       kindOf(result.text, task) === 'object' &&
       own !== undefined
     ) {
-      this.tasks ??= new LRUCache({ max: MAX_TASKS });
-      this.tasks.set(call.token, own);
+      this.tasks ??= new LRUCache<RawId, RawId>({
+        max: MAX_TASKS,
+        maxSize: MAX_SIZE,
+        sizeCalculation: (own) => own.length,
+      });
+      this.tasks.set(call.token, keptText(own));
     }
   }
 

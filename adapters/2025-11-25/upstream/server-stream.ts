@@ -1,4 +1,4 @@
-import { GatewayError } from '../../../src/errors/gateway-error.js';
+import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Question } from '../../../src/exchange/question.js';
 import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, idKey, paramString } from '../../../src/jsonrpc/message.js';
@@ -14,6 +14,9 @@ import type { UpstreamSession } from './session.js';
 
 /** How long opening the stream may take before it counts as not offered, in milliseconds. */
 const OPEN_MS = 5000;
+
+/** Questions outside any call that may be open: somebody is to answer them. */
+const MAX_QUESTIONS = 1000;
 
 /**
  * The standalone GET stream of an upstream session: messages that belong to no request.
@@ -206,7 +209,11 @@ export class ServerStream {
     const method = message.method ?? '';
     const { conversation } = this.session;
     if (method === 'ping') {
-      await this.session.post(printResult(id, '{}'));
+      await this.session.respond(printResult(id, '{}'));
+      return;
+    }
+    if (this.questions.size >= MAX_QUESTIONS) {
+      await this.session.respond(printError(id, GATEWAY_CODE.overloaded, 'too many questions are open'));
       return;
     }
     const abort = new AbortController();
@@ -224,6 +231,6 @@ export class ServerStream {
     } finally {
       this.questions.delete(key);
     }
-    if (!abort.signal.aborted && !this.closed) await this.session.post(answer);
+    if (!abort.signal.aborted && !this.closed) await this.session.respond(answer);
   }
 }

@@ -9,6 +9,7 @@ import { remembering } from '../../../src/exchange/remembering.js';
 import { openSession } from './handshake.js';
 import type { UpstreamSession } from './session.js';
 import { printUpstreamState, restoreSession } from './stored-session.js';
+import { StreamPatience } from './stream-patience.js';
 
 const SWEEP_MS = 15_000;
 /** How long closing waits for upstreams to hear that their sessions are over, in milliseconds. */
@@ -46,6 +47,7 @@ export class SessionPool {
   /** The owner of each session that is no client's own, and the other way round. */
   private readonly owners = new Map<UpstreamSession, string>();
   private readonly byOwner = new Map<string, Set<UpstreamSession>>();
+  private readonly patience = new StreamPatience();
   private exclusive = 0;
   private closed = false;
   private readonly sweeper: NodeJS.Timeout;
@@ -87,7 +89,7 @@ export class SessionPool {
     const { conversation } = introduction.caller;
     const known = conversation && restoreSession(this.context, key, introduction);
     if (known !== undefined) return known;
-    const session = await openSession(this.context, key, introduction);
+    const session = await openSession(this.context, key, introduction, this.patience);
     conversation?.rememberUpstream(printUpstreamState(session));
     return session;
   }

@@ -18,10 +18,11 @@ import { readMessages } from './incoming.js';
 import { InteractiveCalls } from './interactive-calls.js';
 import { ProgressRoutes } from './progress-routes.js';
 import { ResourceSubscriptions } from './resource-subscriptions.js';
+import { ResponseQueue } from './response-queue.js';
 import { ServerStream } from './server-stream.js';
 
 /** How long an upstream has, behind the answer to a ping, to act on what it read before, in milliseconds. */
-const SETTLE_MS = 50;
+const SETTLE_MS = 200;
 /** How long the gateway waits for the answer to a notification, a response or a DELETE, in milliseconds. */
 const CONTROL_TIMEOUT_MS = 10_000;
 
@@ -70,6 +71,7 @@ export class UpstreamSession {
   readonly progress = new ProgressRoutes();
   /** The upstream no longer knows the session. Set by whoever keeps it. */
   onLost: () => void = () => undefined;
+  private readonly responses = new ResponseQueue((text) => this.post(text));
   private stream: ServerStream | undefined;
   private readonly watchers = new Set<SessionWatcher>();
   /** One for all watchers: a timer for each would cost more than telling it. */
@@ -111,8 +113,16 @@ export class UpstreamSession {
   }
 
   /**
-   * Posts a notification or a response. Resolves when the upstream has answered, with whatever it answered; real
-   * servers answer 202, 204, or 200 with `null`, and all of that is fine.
+   * Posts the response to a request of the upstream. Resolves when the upstream has taken it; with undefined when it asks
+   * faster than it takes answers, and this one is one too many.
+   */
+  async respond(text: string): Promise<ResponseEnd | undefined> {
+    return this.ended ? undefined : this.responses.send(text);
+  }
+
+  /**
+   * Posts a notification. Resolves when the upstream has answered, with whatever it answered; real servers answer 202, 204,
+   * or 200 with `null`, and all of that is fine.
    */
   async post(text: string, caller: Caller = this.caller): Promise<ResponseEnd> {
     return send(this.context, 'POST', this.headers(caller), text);
@@ -190,18 +200,22 @@ export class UpstreamSession {
   async request(method: string, params: string, caller: Caller = this.caller): Promise<Message | undefined> {
     const id = nextId();
     let response: Message | undefined;
+    let answer: () => void = () => undefined;
+    const answered = new Promise<undefined>((resolve) => (answer = () => resolve(undefined)));
     const reading = readResponse(
       this.context.http,
       { method: 'POST', headers: this.headers(caller), body: printRequest(id, method, params) },
       {
         onText: (text) => {
           response ??= readMessages(text, this.context).find((message) => message.id === id);
+          if (response !== undefined) answer();
         },
       },
       { maxBytes: this.context.config.limits.upstreamMessageBytes },
     );
-    const end = await withTimeout(reading, CONTROL_TIMEOUT_MS);
-    if (end.kind === 'status' && this.isLost(end)) this.onLost();
+    // Some servers leave the stream of a response open behind it, and the rest of it is nobody's business.
+    const end = await Promise.race([withTimeout(reading, CONTROL_TIMEOUT_MS), answered]);
+    if (end?.kind === 'status' && this.isLost(end)) this.onLost();
     return response;
   }
 
@@ -262,11 +276,19 @@ async function send(
   headers: Record<string, string>,
   body?: string,
 ): Promise<ResponseEnd> {
+  let take: (end: ResponseEnd) => void = () => undefined;
+  // The status says it all, and some servers never end the body behind it.
+  const taken = new Promise<ResponseEnd>((resolve) => (take = resolve));
   const reading = readResponse(
     context.http,
     { method, headers, ...(body !== undefined && { body }) },
-    { onText: () => undefined },
+    {
+      onText: () => undefined,
+      onHead: (head) => {
+        if (head.status < 300) take({ kind: 'ended', head, stream: false });
+      },
+    },
     { maxBytes: context.config.limits.upstreamMessageBytes },
   );
-  return withTimeout(reading, CONTROL_TIMEOUT_MS);
+  return Promise.race([withTimeout(reading, CONTROL_TIMEOUT_MS), taken]);
 }

@@ -18,10 +18,8 @@ import { isRepeatable } from '../../../src/exchange/repeatable.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { memberOf, scanInnerObject } from '../../../src/jsonrpc/json-scan.js';
 import { type Message, paramString } from '../../../src/jsonrpc/message.js';
-import { printRequest } from '../../../src/jsonrpc/print.js';
 import { type LogLevel, isLogLevel, moreTalkative } from '../../../src/translation/log-level.js';
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
-import { nextId } from '../../../src/upstreams/id-source.js';
 import { errorMessageIn, statusError, upstreamError } from '../../../src/upstreams/upstream-error.js';
 import { type CallEnd, LegacyCall } from './call.js';
 import { SessionLists } from './session-lists.js';
@@ -196,7 +194,7 @@ export class LegacyUpstream implements UpstreamHalf {
     if (next === current) return;
     session.logLevel = next;
     const params = JSON.stringify({ level: next });
-    await session.post(printRequest(nextId(), 'logging/setLevel', params), exchange.caller);
+    await session.request('logging/setLevel', params, exchange.caller);
   }
 }
 

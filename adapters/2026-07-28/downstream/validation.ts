@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../src/errors/gateway-error.js';
+import { checkDescription } from '../../../src/exchange/description-limit.js';
 import type { ClientDescription } from '../../../src/exchange/exchange.js';
 import type { HttpRequest } from '../../../src/http/port.js';
 import { INVALID_PARAMS } from '../../../src/jsonrpc/error-code.js';
@@ -48,12 +49,14 @@ export function describeClient(
   }
   checkMethodHeader(request, message);
   checkNameHeader(request, message);
-  return {
+  const client = {
     revision,
     capabilities,
     ...(clientInfo !== undefined && { clientInfo }),
     ...(logLevel !== undefined && { logLevel }),
   };
+  checkDescription(client);
+  return client;
 }
 
 /**

@@ -86,7 +86,13 @@ while i <= #ARGV do
     redis.call('HSET', streams, stream .. ' ended', take())
   elseif op == 'cut' then
     local stream, after = take(), take()
-    for _, entry in ipairs(redis.call('XRANGE', logs .. stream, '(' .. after .. '-0', '+')) do
+    local entries = redis.pcall('XRANGE', logs .. stream, '(' .. after .. '-0', '+')
+    if entries.err then
+      -- Something else than a log: nothing of it is ours.
+      redis.call('DEL', logs .. stream)
+      entries = {}
+    end
+    for _, entry in ipairs(entries) do
       redis.call('XDEL', logs .. stream, entry[1])
       raise(stream .. ' last', string.match(entry[1], '^%d+'))
     end

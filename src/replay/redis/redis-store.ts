@@ -2,12 +2,12 @@ import { GATEWAY_CODE, GatewayError } from '../../errors/gateway-error.js';
 import type { Logger } from '../../telemetry/logger.js';
 import { readSession } from '../../sessions/session-record.js';
 import { Journal } from '../journal.js';
-import { newEpoch } from '../memory-store.js';
 import type { Change, Store, StoredSession } from '../store.js';
 import { APPLY_SCRIPT, CLAIM_SCRIPT } from './apply-script.js';
 import { type RedisClient, connect, within } from './connection.js';
 import { operationsOf } from './operations.js';
-import { readStream, streamNumbers } from './stream-fields.js';
+import { SHARED_TTL_MS, isOfAnotherType, joinShared } from './shared-keys.js';
+import { type LogEntry, UNREADABLE_LOG, readStream, streamNumbers } from './stream-fields.js';
 
 /** How often an instance shows that it lives, and how long others believe it, in milliseconds. */
 const BEAT_MS = 1000;
@@ -16,8 +16,6 @@ const BELIEF_MS = 4000;
 const COMMAND_MS = 2000;
 /** How long closing waits for the last changes, in milliseconds. */
 const CLOSE_MS = 2000;
-/** What is shared by all instances lives this much longer than any session, in milliseconds. */
-const SHARED_TTL_MS = 7 * 86_400_000;
 
 export interface RedisStoreOptions {
   readonly url: string;
@@ -51,14 +49,13 @@ export class RedisStore implements Store {
     this.beat.unref();
   }
 
-  /** @throws StoreError the package is missing, or the server cannot be reached */
+  /** @throws StoreError the package is missing, the server cannot be reached, or what is there is not ours */
   static async open(options: RedisStoreOptions): Promise<RedisStore> {
     const client = await connect(options.url, options.log);
-    const { prefix } = options;
-    const expiration = { type: 'PX', value: SHARED_TTL_MS } as const;
-    await client.set(`${prefix}:epoch`, newEpoch(), { condition: 'NX', expiration });
-    const epoch = (await client.get(`${prefix}:epoch`)) ?? newEpoch();
-    const run = await client.incr(`${prefix}:runs`);
+    const { epoch, run } = await joinShared(client, options.prefix).catch((error: unknown) => {
+      client.destroy();
+      throw error;
+    });
     const store = new RedisStore(client, options, epoch, run);
     await store.live();
     return store;
@@ -110,21 +107,42 @@ export class RedisStore implements Store {
   private async claim(session: string): Promise<StoredSession | { readonly heldBy: string } | undefined> {
     const { client } = this;
     const { instance } = this.options;
-    const reply = (await client.eval(CLAIM_SCRIPT, {
-      keys: [this.sessionKey(session)],
-      arguments: [instance, this.beatKey('')],
-    })) as [string, string, string] | null;
+    const reply = await this.readable(
+      client.eval(CLAIM_SCRIPT, {
+        keys: [this.sessionKey(session)],
+        arguments: [instance, this.beatKey('')],
+      }) as Promise<[string, string, string] | null>,
+      null,
+    );
     if (reply === null) return undefined;
     if (reply[0] === 'held') return { heldBy: reply[1] };
     const record = readSession(reply[1]);
     if (record === undefined) return undefined;
-    const fields = await client.hGetAll(this.streamsKey(session));
+    const fields = await this.readable(client.hGetAll(this.streamsKey(session)), undefined);
+    // It would refuse every later change as well, and hold up those of all other sessions.
+    if (fields === undefined) await client.del(this.streamsKey(session));
     const streams = await Promise.all(
-      streamNumbers(fields).map(async (id) =>
-        readStream(id, fields, (await client.xRange(`${this.logPrefix(session)}${id}`, '-', '+')) ?? []),
-      ),
+      streamNumbers(fields ?? {}).map(async (id) => {
+        const log = client.xRange(`${this.logPrefix(session)}${id}`, '-', '+');
+        return readStream(
+          id,
+          fields ?? {},
+          (await this.readable<LogEntry[] | null>(log, UNREADABLE_LOG)) ?? [],
+        );
+      }),
     );
     return { record, lastSeen: Number(reply[2]), streams };
+  }
+
+  /** What was asked for, or `otherwise` when the key holds something that nobody here wrote. */
+  private async readable<T>(answer: Promise<T>, otherwise: T): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (!isOfAnotherType(error)) throw error;
+      this.options.log.error({}, 'a key in Redis is not what was written; what it held is lost');
+      return otherwise;
+    }
   }
 
   private async commit(changes: readonly Change[]): Promise<void> {
@@ -157,6 +175,7 @@ export class RedisStore implements Store {
       .set(`${prefix}:epoch`, epoch, { condition: 'NX', expiration: shared })
       .pExpire(`${prefix}:epoch`, SHARED_TTL_MS)
       .pExpire(`${prefix}:runs`, SHARED_TTL_MS)
+      .pExpire(`${prefix}:layout`, SHARED_TTL_MS)
       .exec();
   }
 

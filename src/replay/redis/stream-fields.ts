@@ -1,7 +1,7 @@
 import { checksum } from '../checksum.js';
 import type { StoredStream } from '../store.js';
-import { storedStream } from '../stored-stream.js';
-import type { StoredEvent } from '../stream-log.js';
+import { isCount, storedStream } from '../stored-stream.js';
+import type { StoredEvent, StreamKind } from '../stream-log.js';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -10,6 +10,9 @@ export interface LogEntry {
   readonly id: string;
   readonly message: Fields;
 }
+
+/** Stands for a log that is none. */
+export const UNREADABLE_LOG: LogEntry[] = [{ id: '1-0', message: {} }];
 
 /** The numbers of the streams in a session's hash of streams, in order. */
 export function streamNumbers(fields: Fields): number[] {
@@ -31,7 +34,7 @@ export function readStream(id: number, fields: Fields, entries: readonly LogEntr
   const stream = storedStream(
     {
       id,
-      kind: value('kind') === 'standalone' ? 'standalone' : 'post',
+      kind: value('kind') as StreamKind,
       requests: value('requests') ?? '',
       lost: JSON.stringify(Object.fromEntries(named('lost'))),
       last: Number(value('last') ?? 0),
@@ -46,9 +49,11 @@ export function readStream(id: number, fields: Fields, entries: readonly LogEntr
 
 function readEvent({ id, message }: LogEntry): StoredEvent | undefined {
   const { json, at, pinned, request } = message;
+  const sequence = Number(id.split('-')[0]);
   if (json === undefined || String(checksum(json)) !== message['checksum']) return undefined;
+  if (!isCount(sequence) || !isCount(Number(at))) return undefined;
   return {
-    sequence: Number(id.split('-')[0]),
+    sequence,
     json,
     at: Number(at),
     pinned: pinned === '1',

@@ -73,7 +73,8 @@ function explain(path: string, cause: unknown): string {
   return `the store file ${path} cannot be opened: ${problem}`;
 }
 
-function damaged(path: string, problem: string): string {
+/** What to do about a file that cannot be used. */
+export function damaged(path: string, problem: string): string {
   const way = 'move it away to start with an empty one; clients will then have to begin new sessions';
   return `the store file ${path} is damaged (${problem.split('\n')[0] ?? ''}): ${way}`;
 }

@@ -2,7 +2,7 @@ import type { Connection, Statement } from 'better-sqlite3';
 import { readSession } from '../../sessions/session-record.js';
 import { checksum } from '../checksum.js';
 import type { StoredSession, StoredStream } from '../store.js';
-import { type StreamRow, storedStream } from '../stored-stream.js';
+import { type StreamRow, isCount, storedStream } from '../stored-stream.js';
 
 interface EventRow {
   readonly sequence: number;
@@ -41,7 +41,7 @@ export class SqliteSessions {
   private stream(row: StreamRow): StoredStream {
     const rows = this.events.all(row.id) as EventRow[];
     const events = rows.map(({ pinned, request, checksum: expected, ...event }) =>
-      typeof event.json === 'string' && checksum(event.json) === expected
+      typeof event.json === 'string' && checksum(event.json) === expected && isCount(event.at)
         ? { ...event, pinned: pinned === 1, ...(request !== null && { request }) }
         : undefined,
     );

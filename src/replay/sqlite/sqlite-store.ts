@@ -3,9 +3,10 @@ import { GATEWAY_CODE, GatewayError } from '../../errors/gateway-error.js';
 import type { Logger } from '../../telemetry/logger.js';
 import { Journal } from '../journal.js';
 import { newEpoch } from '../memory-store.js';
-import type { Change, Store, StoredSession } from '../store.js';
+import { type Change, type Store, StoreError, type StoredSession } from '../store.js';
+import { isCount } from '../stored-stream.js';
 import { SqliteChanges } from './changes.js';
-import { openDatabase } from './database.js';
+import { damaged, openDatabase } from './database.js';
 import { SqliteSessions } from './sessions.js';
 
 /** How long closing waits for the last changes, in milliseconds. */
@@ -41,6 +42,10 @@ export class SqliteStore implements Store {
     };
     const epoch = meta('epoch', newEpoch());
     const run = Number(meta('run', '0')) + 1;
+    if (!isCount(run) || !/^[\x21-\x2d\x2f-\x7e]{1,64}$/.test(epoch)) {
+      database.close();
+      throw new StoreError(damaged(path, 'its own record cannot be read'));
+    }
     database.prepare("UPDATE meta SET value = ? WHERE name = 'run'").run(String(run));
     return new SqliteStore(database, epoch, run, log);
   }

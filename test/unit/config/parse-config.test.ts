@@ -71,8 +71,9 @@ describe('defaults', () => {
         eraTtlMs: 3_600_000,
         eraRetryMs: 1000,
         bodyMs: 30_000,
+        shutdownMs: 10_000,
       },
-      compat: { hybridClients: false },
+      compat: { hybridClients: false, defaultLogLevel: 'info' },
       logging: { level: 'info' },
     });
   });
@@ -84,7 +85,7 @@ describe('defaults', () => {
       expect(config.upstreams).toEqual({});
       expect(config).not.toHaveProperty('defaultUpstream');
       expect(config).not.toHaveProperty('publicUrl');
-      expect(config.compat).not.toHaveProperty('defaultLogLevel');
+      expect(config.compat.defaultLogLevel).toBe('info');
     },
   );
 

@@ -47,7 +47,6 @@ describe('JSON Schema', () => {
       '.upstreams.*.timeouts.callMaxMs',
       '.defaultUpstream',
       '.cluster',
-      '.compat.defaultLogLevel',
     ]);
   });
 });

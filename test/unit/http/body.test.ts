@@ -4,6 +4,19 @@ import { GATEWAY_CODE } from '../../../src/errors/gateway-error.js';
 import { POST_HEADERS, RawConnection, requestText } from './raw-connection.js';
 import { ask, startApp } from './started-app.js';
 
+describe('transfer encoding of a body', () => {
+  it('is refused unless it is chunked and nothing else', async () => {
+    const app = await startApp();
+    for (const encoding of ['gzip, chunked', 'identity, chunked']) {
+      const raw = await RawConnection.open(app.port);
+      const headers = [...POST_HEADERS, `Transfer-Encoding: ${encoding}`];
+      raw.send(`${requestText('POST', '/mcp', headers)}2\r\n{}\r\n0\r\n\r\n`);
+      expect(await raw.all()).toMatch(/^HTTP\/1\.1 501 Not Implemented\r\n/);
+    }
+    expect(app.calls).toHaveLength(0);
+  });
+});
+
 describe('size of a body', () => {
   it('is refused by its Content-Length before any of it came, and the connection closed', async () => {
     const app = await startApp({ limits: { bodyBytes: 1_000 } });

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, test, vi } from 'vitest';
@@ -9,6 +8,7 @@ import { StoreError } from '../../../src/replay/store.js';
 import { closing } from '../../peers/closing.js';
 import { RecordingSink } from './recording-sink.js';
 import { bufferOn, loaded, recordOf, testPersistentStore, testStore } from './store-contract.js';
+import { temporaryFolder } from '../../peers/temporary-folder.js';
 
 const silent = {
   debug: () => undefined,
@@ -16,7 +16,7 @@ const silent = {
   warn: () => undefined,
   error: () => undefined,
 };
-const newFile = () => join(mkdtempSync(join(tmpdir(), 'mcp-gangway-')), 'store.db');
+const newFile = () => join(temporaryFolder(), 'store.db');
 const newPlace = () => {
   const path = newFile();
   return { open: () => SqliteStore.open(path, silent) };
@@ -64,6 +64,16 @@ describe('sqlite: the file', () => {
         other.close();
       },
       /another program or version/,
+    ],
+    ['cut to a few bytes', (path: string) => truncateSync(path, 100), /is damaged/],
+    [
+      'with a garbage count of runs',
+      (path: string) => {
+        const database = new Database(path);
+        database.prepare("UPDATE meta SET value = 'many' WHERE name = 'run'").run();
+        database.close();
+      },
+      /is damaged/,
     ],
   ])('%s: a start-up error that names it', async (_, spoil, message) => {
     const { path } = await filled();
@@ -113,6 +123,59 @@ describe('sqlite: the file', () => {
     expect(JSON.parse(sink.data[0] ?? '')).toMatchObject({ id: 1, error: { code: -31003 } });
     // The next run finds a whole log.
     expect((await loaded(store, 's')).streams[0]).toMatchObject({ damaged: false, open: [] });
+  });
+
+  test.each([
+    ['requests', '{'],
+    ['kind', 'of another version'],
+    ['lost', '{"1":"x"}'],
+    ['last', -1],
+  ])(
+    'garbage in what describes a stream (%s: %s): its ids are unknown, and changes are taken',
+    async (column, value) => {
+      const { path, id } = await filled();
+      const database = new Database(path);
+      database.prepare(`UPDATE streams SET ${column} = ?`).run(value);
+      database.close();
+      const store = closing(await SqliteStore.open(path, silent));
+      const buffer = bufferOn(store, 's');
+      for (const stream of (await loaded(store, 's')).streams) recoverStream(buffer, stream);
+      buffer.open('post', ['2']).append('"later"');
+      await store.drained(5000);
+      expect(store.available).toBe(true);
+      expect(buffer.find(id)).toBeUndefined();
+    },
+  );
+
+  test('a log of the last writes that was cut short: what a client was told of it is behind it, and comes to no other event', async () => {
+    const path = newFile();
+    const first = await SqliteStore.open(path, silent);
+    first.write({ kind: 'session', record: recordOf('s'), at: Date.now() });
+    const sink = new RecordingSink();
+    const stream = bufferOn(first, 's').open('post', ['1']);
+    stream.attach(sink, 0, true);
+    for (let i = 0; i < 200; i++) {
+      stream.append(JSON.stringify(`${i} ${'x'.repeat(1000)}`));
+      if (i % 20 === 0) await first.drained(5000);
+    }
+    await first.drained(5000);
+    const crashed = newFile();
+    copyFileSync(path, crashed);
+    copyFileSync(`${path}-wal`, `${crashed}-wal`);
+    await first.close();
+    truncateSync(`${crashed}-wal`, Math.floor(statSync(`${crashed}-wal`).size * 0.6));
+    const store = closing(await SqliteStore.open(crashed, silent));
+    const buffer = bufferOn(store, 's');
+    const { streams } = await loaded(store, 's');
+    expect(streams[0]?.events.length).toBeGreaterThan(0);
+    expect(streams[0]?.events.length).toBeLessThan(200);
+    for (const stored of streams) recoverStream(buffer, stored);
+    await store.drained(5000);
+    const place = buffer.find(sink.lastId);
+    if (place?.kind !== 'found') throw new Error('not found');
+    const later = new RecordingSink();
+    place.stream.attach(later, place.after, false);
+    expect(later.data.map((text) => JSON.parse(text))).toMatchObject([{ id: 1, error: { code: -31003 } }]);
   });
 
   test('a full disk: nothing is told to clients until it is kept, then everything, in order', async () => {

@@ -278,7 +278,7 @@ export function testPersistentStore(name: string, newPlace: () => Promise<Place>
         const buffer = bufferOn(from, 's');
         const [stored] = (await loaded(from, 's')).streams;
         if (stored === undefined) throw new Error('no stream');
-        return recoverStream(buffer, stored).events.map(({ json, pinned }) => `${json} ${pinned}`);
+        return recoverStream(buffer, stored)?.events.map(({ json, pinned }) => `${json} ${pinned}`);
       };
       expect(await recovered(store)).toEqual(['"q" false', '"r" true']);
       await store.close();
@@ -299,6 +299,7 @@ export function testPersistentStore(name: string, newPlace: () => Promise<Place>
       const [stored] = (session as StoredSession).streams;
       if (stored === undefined) throw new Error('no stream');
       const stream = recoverStream(buffer, stored);
+      if (stream === undefined) throw new Error('not readable');
       const later = new RecordingSink();
       stream.attachFresh(later, true);
       stream.append('"c"');

@@ -1,0 +1,3 @@
+import { faultPage } from './fault-cells.js';
+
+process.stdout.write(faultPage());
