@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher } from 'undici';
+import { Agent, Client, type Dispatcher, buildConnector } from 'undici';
 import { GATEWAY_CODE, GatewayError } from '../errors/gateway-error.js';
 
 /** What an upstream's HTTP endpoint is reached with. Times in milliseconds. */
@@ -38,6 +38,8 @@ export interface UpstreamRequest {
   readonly method: 'POST' | 'GET' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Its response is a stream that may be open for hours. */
+  readonly longLived?: boolean;
 }
 
 const MAX_REDIRECTS = 3;
@@ -48,25 +50,31 @@ const MAX_REDIRECTS = 3;
  * The pool is unbounded on purpose: a bounded one filled by open streams leaves the next POST queued for ever.
  * What bounds the number of connections are the gateway's own caps, which answer instead of queueing. Timeouts
  * are the callers' too: only they know whether silence is a failure.
+ *
+ * Long-lived streams have a connection of their own outside the pool: it looks through all its connections for a free one,
+ * so thousands of idle streams in it would slow down every call.
  */
 export class UpstreamHttp {
   private readonly agent: Agent;
   private readonly endpoint: URL;
   private readonly running = new Set<Running>();
+  private readonly streams = new Set<Client>();
+  private readonly connection: Client.Options;
 
   constructor(private readonly options: UpstreamHttpOptions) {
     this.endpoint = new URL(options.url);
-    this.agent = new Agent({
-      connections: null,
+    this.connection = {
       pipelining: 1,
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: {
+      // One for all, because it remembers TLS sessions.
+      connect: buildConnector({
         timeout: options.connectMs,
         rejectUnauthorized: options.tls.rejectUnauthorized,
         ...(options.tls.ca !== undefined && { ca: options.tls.ca }),
-      },
-    });
+      }),
+    };
+    this.agent = new Agent({ connections: null, ...this.connection });
   }
 
   get url(): string {
@@ -75,13 +83,17 @@ export class UpstreamHttp {
 
   /** Sends a request; the listener hears of everything else. */
   request(request: UpstreamRequest, listener: ResponseListener): RunningRequest {
+    const client = request.longLived === true ? this.openClient() : undefined;
     const running: Running = new Running(
-      this.agent,
+      client ?? this.agent,
       this.options.headers,
       this.endpoint,
       request,
       listener,
-      () => this.running.delete(running),
+      () => {
+        this.running.delete(running);
+        if (client !== undefined) this.closeClient(client);
+      },
     );
     this.running.add(running);
     running.dispatch(this.endpoint, 0);
@@ -140,7 +152,19 @@ export class UpstreamHttp {
 
   /** Cuts all connections. */
   async close(): Promise<void> {
-    await this.agent.destroy();
+    await Promise.all([this.agent, ...this.streams].map((dispatcher) => dispatcher.destroy()));
+  }
+
+  private openClient(): Client {
+    const client = new Client(this.endpoint.origin, this.connection);
+    this.streams.add(client);
+    return client;
+  }
+
+  private closeClient(client: Client): void {
+    this.streams.delete(client);
+    // Whatever becomes of it, nobody uses it any more.
+    client.destroy().catch(() => undefined);
   }
 }
 
@@ -153,7 +177,7 @@ class Running implements RunningRequest, Dispatcher.DispatchHandler {
   private hops = 0;
 
   constructor(
-    private readonly agent: Agent,
+    private readonly dispatcher: Dispatcher,
     private readonly staticHeaders: Readonly<Record<string, string>>,
     private readonly endpoint: URL,
     private readonly request: UpstreamRequest,
@@ -165,7 +189,7 @@ class Running implements RunningRequest, Dispatcher.DispatchHandler {
     this.hops = hops;
     this.sent = false;
     this.redirect = undefined;
-    this.agent.dispatch(
+    this.dispatcher.dispatch(
       {
         origin: url.origin,
         path: url.pathname + url.search,
@@ -181,8 +205,8 @@ class Running implements RunningRequest, Dispatcher.DispatchHandler {
   abort(): void {
     if (this.aborted || this.ended) return;
     this.aborted = true;
-    this.onOver();
     this.controller?.abort(new Error('aborted by the gateway'));
+    this.onOver();
   }
 
   pause(): void {

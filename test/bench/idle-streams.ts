@@ -5,8 +5,11 @@ import { UpstreamPair } from './upstream-pair.js';
 
 /** What an idle stream may cost, times a bare server's. */
 const AIM = 1.3;
-/** Streams opened and closed before the first look: code is compiled, the heap has the size that opening them takes. */
-const WARM_UP = 1000;
+/**
+ * Streams opened and closed before the first look, so that code is compiled. They are few: what the heap grew to for more
+ * of them would be there for the first ones measured, and make them look free.
+ */
+const WARM_UP = 200;
 /** A target that holds two connections for each stream stays below the limit of descriptors. */
 const MOST_PAIRED = 5000;
 
@@ -36,13 +39,28 @@ export async function benchIdleStreams(options: RunOptions): Promise<Section> {
   const bytes = (target: StreamTarget, read: (growth: Growth) => readonly number[], index: number): number =>
     median((all.get(target) ?? []).map((growth) => read(growth)[index] ?? Number.NaN));
   const rss = ({ rss }: Growth): readonly number[] => rss;
+  /** What a stream costs beyond the first so many, when the process itself has grown. */
+  const further = (target: StreamTarget): number => {
+    const slopes = (all.get(target) ?? []).map(({ rss }) => {
+      const [first = 0, least = 0] = [rss[0], sizes[0]];
+      const most = sizes[rss.length - 1] ?? 0;
+      return ((rss.at(-1) ?? 0) * most - first * least) / (most - least);
+    });
+    return median(slopes);
+  };
   return {
     title: 'Memory of an idle stream',
     note:
       `Resident memory of the process above that without streams, by their number, garbage collected first; in a process of ` +
-      `its own for each row. In the first two cells one upstream stream serves all clients; in the others the gateway holds ` +
+      `its own for each row, so that of a few streams the growth of the process itself is a part. In the first two cells one upstream stream serves all clients; in the others the gateway holds ` +
       `one upstream for each as well, and two connections where the floor has one. Each legacy stream is that of a session of its own. ${ROOM_TEXT}.`,
-    head: ['held by', ...sizes.flatMap((size) => [`KB each of ${size}`, 'ratio']), 'heap KB each'],
+    head: [
+      'held by',
+      ...sizes.flatMap((size) => [`KB each of ${size}`, 'ratio']),
+      'KB each further',
+      'ratio',
+      'heap KB each',
+    ],
     rows: targets.map((target) => [
       target.name,
       ...sizes.flatMap((_, index) => {
@@ -52,6 +70,8 @@ export async function benchIdleStreams(options: RunOptions): Promise<Section> {
         const aim = SHARED.includes(target) ? AIM : undefined;
         return [kb(own), target === BARE ? '1.00' : withAim(ratio, aim)];
       }),
+      kb(further(target)),
+      target === BARE ? '1.00' : (further(target) / further(BARE)).toFixed(2),
       kb(median((all.get(target) ?? []).map(({ heap }) => heap.at(-1) ?? Number.NaN))),
     ]),
   };

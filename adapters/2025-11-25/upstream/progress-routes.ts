@@ -23,11 +23,8 @@ export interface ProgressSink {
  */
 export class ProgressRoutes {
   private readonly calls = new Map<RawId, ProgressSink>();
-  private readonly tasks = new LRUCache<RawId, RawId>({
-    max: MAX_TASKS,
-    maxSize: MAX_SIZE,
-    sizeCalculation: (own) => own.length,
-  });
+  /** Made for the first task: it takes its memory at once, and most sessions have none. */
+  private tasks: LRUCache<RawId, RawId> | undefined;
 
   add(call: ProgressSink): void {
     this.calls.set(call.token, call);
@@ -47,6 +44,11 @@ export class ProgressRoutes {
       kindOf(result.text, task) === 'object' &&
       own !== undefined
     ) {
+      this.tasks ??= new LRUCache<RawId, RawId>({
+        max: MAX_TASKS,
+        maxSize: MAX_SIZE,
+        sizeCalculation: (own) => own.length,
+      });
       this.tasks.set(call.token, keptText(own));
     }
   }
@@ -62,7 +64,7 @@ export class ProgressRoutes {
   /** Progress of a task under its client's own token; undefined when it is none. */
   ofTask(message: Message): Message | undefined {
     const token = progressTokenOf(message);
-    const own = token === undefined ? undefined : this.tasks.get(token);
+    const own = token === undefined ? undefined : this.tasks?.get(token);
     return own === undefined ? undefined : withProgressToken(message, own);
   }
 }

@@ -83,7 +83,7 @@ export class ServerStream {
     const gap = this.wasOpen && this.cursor === undefined;
     const reading = readResponse(
       session.context.http,
-      { method: 'GET', headers },
+      { method: 'GET', headers, longLived: true },
       {
         onStream: () => {
           this.connections++;

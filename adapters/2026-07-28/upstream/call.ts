@@ -106,7 +106,12 @@ export class ModernCall {
     );
     this.reading = readResponse(
       context.http,
-      { method: 'POST', headers, body: draft.print() },
+      {
+        method: 'POST',
+        headers,
+        body: draft.print(),
+        longLived: exchange.method === 'subscriptions/listen',
+      },
       {
         onStream: () => {
           this.streaming = true;
