@@ -42,7 +42,7 @@ export class CallBench {
     options: RunOptions,
   ): Promise<ReadonlyMap<Scenario, readonly Sample[]>> {
     const samples = new Map<Scenario, Sample[]>(scenarios.map((scenario) => [scenario, []]));
-    const share = options.quick ? 0.3 : 1;
+    const share = options.quick ? 0.2 : 1;
     // Compilers warm up first: what is measured is the steady state.
     for (const scenario of scenarios) await this.measure(scenario, share / 2);
     for (let round = 0; round < options.rounds; round++) {

@@ -28,8 +28,8 @@ interface Told {
 
 /** One change told to thousands of streams over one upstream stream, beside a bare server that writes to as many. */
 export async function benchFanOut(options: RunOptions): Promise<Section> {
-  const count = options.quick ? 1000 : 5000;
-  const changes = options.quick ? 4 : options.rounds;
+  const count = options.quick ? 500 : 5000;
+  const changes = options.rounds;
   const upstreams = await UpstreamPair.start();
   const targets = TARGETS.filter(
     ({ name, kind }) => options.target === undefined || kind === 'bare' || name === options.target,

@@ -34,8 +34,8 @@ interface Side {
 
 /** Whether anything grows with the number of idle sessions. */
 export async function benchGrowth(options: RunOptions): Promise<Section> {
-  const many = options.quick ? 1000 : 10_000;
-  const share = options.quick ? 0.3 : 1;
+  const many = options.quick ? 500 : 10_000;
+  const share = options.quick ? 0.2 : 1;
   const upstreams = await UpstreamPair.start();
   const load = await BenchProcess.start('load-process.mjs');
   const clients = await BenchProcess.start('stream-load-process.mjs');

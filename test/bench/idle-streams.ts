@@ -28,7 +28,7 @@ export async function benchIdleStreams(options: RunOptions): Promise<Section> {
     ({ name, kind }) => options.target === undefined || kind === 'bare' || name === options.target,
   );
   const all = new Map<StreamTarget, Growth[]>(targets.map((target) => [target, []]));
-  for (let round = 0; round < (options.quick ? 1 : options.rounds); round++) {
+  for (let round = 0; round < options.rounds; round++) {
     for (const target of targets) {
       const most = PAIRED.includes(target) ? MOST_PAIRED : Infinity;
       const within = sizes.filter((size) => size <= most);

@@ -27,7 +27,7 @@ interface Row {
 
 /** 1,000 events that were produced while nobody was attached, and are had by a GET. */
 export async function benchReplay(options: RunOptions): Promise<Section> {
-  const calls = options.quick ? 5 : 25;
+  const calls = options.quick ? 3 : 25;
   const upstreams = await UpstreamPair.start();
   const load = await BenchProcess.start('stream-load-process.mjs');
   const redis = await startRedis();

@@ -28,19 +28,19 @@ const { values } = parseArgs({
 });
 const { quick, target } = values;
 const profile = values['cpu-prof'];
-const rounds = (usual: number): number => Number(values.rounds ?? (quick ? 2 : usual));
-const options = (usual: number): RunOptions => ({
+const rounds = (usual: number, hurried: number): number => Number(values.rounds ?? (quick ? hurried : usual));
+const options = (usual: number, hurried: number): RunOptions => ({
   quick,
-  rounds: rounds(usual),
+  rounds: rounds(usual, hurried),
   target,
   gatewayFlags: profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`],
 });
 
 const STREAMS = {
-  idle: () => benchIdleStreams(options(2)),
-  'fan-out': () => benchFanOut(options(10)),
-  replay: () => benchReplay(options(3)),
-  growth: () => benchGrowth(options(5)),
+  idle: () => benchIdleStreams(options(2, 1)),
+  'fan-out': () => benchFanOut(options(10, 4)),
+  replay: () => benchReplay(options(2, 1)),
+  growth: () => benchGrowth(options(3, 1)),
 };
 
 const known = [...CALL_GROUPS, ...Object.keys(STREAMS)];
@@ -50,7 +50,7 @@ if (unknown.length > 0) throw new Error(`--only takes ${known.join(', ')}; not $
 
 const sections: Section[] = [];
 const calls = CALL_GROUPS.filter((group) => wanted.includes(group));
-if (calls.length > 0) add(await CallBench.run(calls, options(5)));
+if (calls.length > 0) add(await CallBench.run(calls, options(4, 2)));
 for (const [name, run] of Object.entries(STREAMS)) if (wanted.includes(name)) add([await run()]);
 
 if (values.only === undefined && target === undefined && profile === undefined) {
