@@ -5,6 +5,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    globalSetup: ['test/peers/bundled-entry.ts'],
     pool: 'forks',
     // Most tests wait for sockets and clocks rather than for a processor.
     maxWorkers: 2,

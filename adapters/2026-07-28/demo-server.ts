@@ -48,6 +48,7 @@ async function serve(request: HttpRequest, reply: DemoReply): Promise<void> {
     const client = describeClient(request, message, {
       servedRevisions: MODERN_REVISIONS,
       hybridClients: false,
+      descriptionCharacters: Number.POSITIVE_INFINITY,
     });
     await answer(message, client, reply);
   } catch (error) {

@@ -25,6 +25,19 @@ export const limitSchema = z
     rounds: count(16, 'Rounds of questions that one call may ask.'),
     parkedPerPrincipal: count(100, 'Calls of one principal that wait for answers to their questions.'),
     parkedBytesPerPrincipal: bytes(8 * MIB, 'Memory of those waiting calls, in bytes per principal.'),
+    openQuestions: count(
+      100,
+      'Questions of one call of a legacy upstream that may be open at one time; outside any call ten times as many per session. More are refused.',
+    ),
+    subscribedResources: count(
+      1000,
+      'Resources that one session, or one subscription of a modern client, may watch, with URIs of 1,024 characters on average. More: -31006.',
+    ),
+    clientDescriptionCharacters: count(
+      128 * KIB,
+      '`clientInfo` and capabilities of a client together, in characters. More: -32602.',
+      1024,
+    ),
     upstreamSessionsPerPrincipal: count(
       64,
       'Sessions with legacy upstreams held for one principal (for one address, if anonymous). The least recently used idle one is closed first.',

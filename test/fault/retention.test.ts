@@ -98,12 +98,25 @@ describe('a client that says too much of itself is refused', () => {
 
 test('X24 a session subscribes to so many resources, and no more', async () => {
   const upstream = await legacy();
-  const session = await openWireSession(closing(await startGateway(upstream.url)).url);
+  const limits = { limits: { subscribedResources: 20 } };
+  const session = await openWireSession(closing(await startGateway(upstream.url, limits)).url);
   const subscribe = async (uri: string) => (await session.call('resources/subscribe', { uri })).message;
-  for (let number = 0; number < 1000; number++) await subscribe(`test://${number}`);
-  expect(await subscribe('test://1000')).toHaveProperty('error.code', -31006);
+  for (let number = 0; number < 20; number++) await subscribe(`test://${number}`);
+  expect(await subscribe('test://20')).toHaveProperty('error.code', -31006);
   // What it has already, and what takes the place of another, is fine.
   expect(await subscribe('test://7')).toHaveProperty('result');
   await session.call('resources/unsubscribe', { uri: 'test://7' });
-  expect(await subscribe('test://1000')).toHaveProperty('result');
+  expect(await subscribe('test://20')).toHaveProperty('result');
+});
+
+test('X24 a subscription of a modern client watches so many resources of a legacy upstream, and no more', async () => {
+  const upstream = await legacy();
+  const { url } = closing(await startGateway(upstream.url, { limits: { subscribedResources: 20 } }));
+  const resourceSubscriptions = Array.from({ length: 21 }, (_, number) => `test://${number}`);
+  const { status, message } = await callModern(url, 'subscriptions/listen', {
+    notifications: { resourceSubscriptions },
+  });
+  expect([status, message.error.code]).toEqual([429, -31006]);
+  expect(message.error.message).toContain('subscribedResources');
+  expect(upstream.requestsFor('resources/subscribe')).toEqual([]);
 });

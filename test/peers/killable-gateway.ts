@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { bundledEntry } from './bundled-entry.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -23,8 +24,8 @@ export async function startKillableGateway(
     listen: { host: '127.0.0.1', port: 0 },
     upstreams: { default: { url: upstreamUrl } },
   };
-  const entry = 'test/peers/gateway-child.ts';
-  const child = spawn(process.execPath, ['--import', 'tsx', entry, JSON.stringify(config)], {
+  const entry = bundledEntry('test/peers/gateway-child.ts');
+  const child = spawn(process.execPath, [entry, JSON.stringify(config)], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

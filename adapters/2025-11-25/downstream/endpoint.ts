@@ -165,7 +165,7 @@ export class LegacyEndpoint implements DownstreamHalf {
       ...(info !== undefined && { clientInfo: keptText(valueText(message.text, info)) }),
       ...(defaultLogLevel !== 'none' && { logLevel: defaultLogLevel }),
     };
-    checkDescription(client);
+    checkDescription(client, this.context.config.limits.clientDescriptionCharacters);
     const authorization = request.headers['authorization'];
     const session = this.sessions.create(
       client,
@@ -305,7 +305,11 @@ export class LegacyEndpoint implements DownstreamHalf {
     if (method === 'resources/subscribe' && !session.watched.hasRoomFor(paramString(message, 'uri') ?? '')) {
       post.respond(
         id,
-        printError(id, GATEWAY_CODE.overloaded, 'this session has subscribed to too much'),
+        printError(
+          id,
+          GATEWAY_CODE.overloaded,
+          'this session watches as many resources as the limit allows (subscribedResources)',
+        ),
         200,
       );
       return;

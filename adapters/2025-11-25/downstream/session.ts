@@ -93,7 +93,7 @@ export class LegacySession implements Conversation, BufferObserver {
   /** What the client was promised to be told of. */
   advertised: OfferedChanges = NO_OFFER;
   /** Resources the client subscribed to. */
-  readonly watched = new WatchedResources();
+  readonly watched: WatchedResources;
   /** Those of them that were subscribed to in another process only. */
   private unwatched: string[] | undefined;
   readonly buffer: ReplayBuffer;
@@ -123,6 +123,7 @@ export class LegacySession implements Conversation, BufferObserver {
     // Another process may have counted by another clock: nothing is younger than now.
     this.createdAt = Math.min(restored?.session.record.createdAt ?? created, created);
     this.lastSeen = Math.min(restored?.session.lastSeen ?? created, created);
+    this.watched = new WatchedResources(config.limits.subscribedResources);
     this.client = client;
     this.authorization = authorization;
     this.remoteAddress = remoteAddress;

@@ -1,18 +1,20 @@
 import { keptText } from '../../../src/exchange/kept-text.js';
 
-/** Resources one session may be subscribed to, and how long their URIs may be together, in UTF-16 units. */
-const MAX_URIS = 1000;
-const MAX_LENGTH = 1024 * 1024;
+/** How long a URI may be on average when there are as many as may be, in UTF-16 units. */
+const USUAL_LENGTH = 1024;
 
 /** The resources a client has subscribed to: bounded, as they are kept and told to the upstream as long as its session. */
 export class WatchedResources {
   private uris: Set<string> | undefined;
   private length = 0;
 
+  /** @param limit how many there may be */
+  constructor(private readonly limit: number) {}
+
   hasRoomFor(uri: string): boolean {
     const { uris } = this;
-    if (uris === undefined || uris.has(uri)) return uri.length <= MAX_LENGTH;
-    return uris.size < MAX_URIS && this.length + uri.length <= MAX_LENGTH;
+    if (uris?.has(uri) === true) return true;
+    return (uris?.size ?? 0) < this.limit && this.length + uri.length <= this.limit * USUAL_LENGTH;
   }
 
   add(uri: string): void {

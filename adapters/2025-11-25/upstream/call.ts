@@ -45,9 +45,6 @@ import type { SessionCall, UpstreamSession } from './session.js';
 /** How long a stream may stay open behind its response, in milliseconds. */
 const LINGER_MS = 2000;
 
-/** Questions one call may have open: somebody is to answer them. */
-const MAX_QUESTIONS = 100;
-
 /** How a call ended: with an outcome, or with the news that the upstream knows the session no more. */
 export type CallEnd =
   | { readonly kind: 'outcome'; readonly outcome: Outcome }
@@ -316,7 +313,7 @@ export class LegacyCall implements SessionCall, ProgressSink {
       await this.session.respond(printResult(id, '{}'));
       return;
     }
-    if (this.questions.size >= MAX_QUESTIONS) {
+    if (this.questions.size >= this.context.config.limits.openQuestions) {
       await this.session.respond(
         printError(id, GATEWAY_CODE.overloaded, 'too many questions of this call are open'),
       );

@@ -15,8 +15,8 @@ import type { UpstreamSession } from './session.js';
 /** How long opening the stream may take before it counts as not offered, in milliseconds. */
 const OPEN_MS = 5000;
 
-/** Questions outside any call that may be open: somebody is to answer them. */
-const MAX_QUESTIONS = 1000;
+/** How many times as many questions may be open here as during one call. */
+const OUTSIDE = 10;
 
 /**
  * The standalone GET stream of an upstream session: messages that belong to no request.
@@ -212,7 +212,7 @@ export class ServerStream {
       await this.session.respond(printResult(id, '{}'));
       return;
     }
-    if (this.questions.size >= MAX_QUESTIONS) {
+    if (this.questions.size >= OUTSIDE * this.session.context.config.limits.openQuestions) {
       await this.session.respond(printError(id, GATEWAY_CODE.overloaded, 'too many questions are open'));
       return;
     }

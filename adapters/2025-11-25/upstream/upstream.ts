@@ -140,6 +140,15 @@ export class LegacyUpstream implements UpstreamHalf {
   }
 
   async watch(from: Introduction, filter: ChangeFilter, onChange: (change: Message) => void): Promise<Watch> {
+    const limit = this.context.config.limits.subscribedResources;
+    if (filter.uris.size > limit) {
+      // Each of them is a request to the upstream.
+      throw new GatewayError(
+        GATEWAY_CODE.overloaded,
+        `a subscription may watch ${limit} resources (subscribedResources), not ${filter.uris.size}`,
+        { status: 429 },
+      );
+    }
     for (let attempt = 0; ; attempt++) {
       const lease = await this.pool.acquire(from);
       const watch = await SessionWatch.open(lease, filter, onChange);

@@ -54,6 +54,7 @@ export class ModernEndpoint implements DownstreamHalf {
     this.validation = {
       servedRevisions: context.servedRevisions,
       hybridClients: compat.hybridClients,
+      descriptionCharacters: limits.clientDescriptionCharacters,
     };
     this.parking = new Parking(context.instance, {
       parkMs: timeouts.parkMs,

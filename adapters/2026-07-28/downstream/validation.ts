@@ -17,6 +17,8 @@ export interface ValidationOptions {
   readonly servedRevisions: readonly string[];
   /** Serve a body whose version the header contradicts with a legacy one. */
   readonly hybridClients: boolean;
+  /** Bound on what a client says of itself, in UTF-16 units. */
+  readonly descriptionCharacters: number;
 }
 
 /**
@@ -55,7 +57,7 @@ export function describeClient(
     ...(clientInfo !== undefined && { clientInfo }),
     ...(logLevel !== undefined && { logLevel }),
   };
-  checkDescription(client);
+  checkDescription(client, options.descriptionCharacters);
   return client;
 }
 

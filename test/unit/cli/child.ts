@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
+import { bundledEntry } from '../../peers/bundled-entry.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -29,7 +30,7 @@ export function start(
 ): Child {
   const { PATH = '', HOME = '' } = process.env;
   // Node itself, not the launcher around it: signals must reach the program.
-  const child = spawn(process.execPath, ['--import', 'tsx', entry, ...args], {
+  const child = spawn(process.execPath, [bundledEntry(entry), ...args], {
     cwd: root,
     env: { PATH, HOME, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

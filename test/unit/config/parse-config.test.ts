@@ -54,6 +54,9 @@ describe('defaults', () => {
         rounds: 16,
         parkedPerPrincipal: 100,
         parkedBytesPerPrincipal: 8_388_608,
+        openQuestions: 100,
+        subscribedResources: 1000,
+        clientDescriptionCharacters: 131_072,
         upstreamSessionsPerPrincipal: 64,
       },
       timeouts: {
