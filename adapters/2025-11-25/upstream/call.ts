@@ -9,18 +9,11 @@ import type { Answer, Question } from '../../../src/exchange/question.js';
 import { withProgressToken } from '../../../src/exchange/relabel.js';
 import { Draft } from '../../../src/jsonrpc/draft.js';
 import { METHOD_NOT_FOUND } from '../../../src/jsonrpc/error-code.js';
-import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
-import {
-  type InvalidMessageError,
-  type Message,
-  type RawId,
-  idKey,
-  paramString,
-} from '../../../src/jsonrpc/message.js';
-import { printError, printNotification, printResult } from '../../../src/jsonrpc/print.js';
+import { type InvalidMessageError, type Message, type RawId, idKey } from '../../../src/jsonrpc/message.js';
+import { printNotification } from '../../../src/jsonrpc/print.js';
 import { INTERACTIVE_METHODS } from '../../../src/translation/question.js';
 import { stripReservedMeta } from '../../../src/translation/reserved-meta.js';
-import { progressTokenOf, retokenRequest } from '../../../src/translation/progress.js';
+import { retokenRequest } from '../../../src/translation/progress.js';
 import { Backoff } from '../../../src/upstreams/backoff.js';
 import { SeenEvents } from '../../../src/sse/seen-events.js';
 import { nextId } from '../../../src/upstreams/id-source.js';
@@ -39,8 +32,8 @@ import {
 import { readMessages } from './incoming.js';
 import type { InteractiveCall } from './interactive-calls.js';
 import type { ProgressSink } from './progress-routes.js';
-import { printAnswer } from './question-answer.js';
 import type { SessionCall, UpstreamSession } from './session.js';
+import { UpstreamQuestions } from './upstream-questions.js';
 
 /** How long a stream may stay open behind its response, in milliseconds. */
 const LINGER_MS = 2000;
@@ -63,7 +56,7 @@ export class LegacyCall implements SessionCall, ProgressSink {
   private readonly budget: CallBudget;
   private readonly backoff = new Backoff(250, 15_000);
   private readonly seen = new SeenEvents();
-  private readonly questions = new Map<string, AbortController>();
+  private readonly questions: UpstreamQuestions;
   private reading: ReadingRequest | undefined;
   private cursor: string | undefined;
   private retryMs = 0;
@@ -86,6 +79,10 @@ export class LegacyCall implements SessionCall, ProgressSink {
     this.context = session.context;
     const { callMs, callMaxMs } = callTimeouts(this.context.config, this.context.upstream);
     this.budget = new CallBudget(callMs, callMaxMs, () => this.expire());
+    this.questions = new UpstreamQuestions(session, {
+      limit: this.context.config.limits.openQuestions,
+      ask: (question, signal) => this.ask(question, signal),
+    });
     if (session.conversation === undefined && INTERACTIVE_METHODS.has(exchange.method)) {
       this.interactive = { ask: (question, signal) => this.ask(question, signal) };
     }
@@ -220,10 +217,7 @@ export class LegacyCall implements SessionCall, ProgressSink {
   /** The stream was cut before the response: its rest is fetched by GET with the last event id. */
   private resumeLater(): void {
     this.retryTimer = setTimeout(() => {
-      const { 'content-type': _type, ...headers } = this.session.headers(this.session.caller);
-      headers['accept'] = 'text/event-stream';
-      if (this.cursor !== undefined) headers['last-event-id'] = this.cursor;
-      this.read({ method: 'GET', headers }, (end) => {
+      this.read({ method: 'GET', headers: this.session.streamHeaders(this.cursor) }, (end) => {
         if (
           end.kind === 'status' &&
           end.head.status >= 400 &&
@@ -267,20 +261,13 @@ export class LegacyCall implements SessionCall, ProgressSink {
 
   private relayNotification(message: Message): void {
     if (message.method === 'notifications/cancelled') {
-      const requestId = memberOf(message.params?.object, 'requestId');
-      if (requestId !== undefined)
-        this.withdraw(idKey(valueText(message.text, requestId)), paramString(message, 'reason'));
+      this.questions.withdraw(message);
       return;
     }
     // A session without a client of its own hears of changes on every stream, for whoever watches.
     if (this.session.conversation === undefined) this.session.change(message);
     if (message.method !== 'notifications/progress') this.tell(message);
-    else if (progressTokenOf(message) === this.id) this.progress(message);
-    else if (!this.session.progress.deliver(message)) {
-      const ofTask = this.session.progress.ofTask(message);
-      if (ofTask !== undefined) this.tell(ofTask);
-      else this.context.log.debug({ upstream: this.context.name }, 'dropped progress for an unknown token');
-    }
+    else this.session.routeProgress(message, (ofTask) => this.tell(ofTask));
   }
 
   /** Progress of this call, on whatever stream it came. */
@@ -307,47 +294,13 @@ export class LegacyCall implements SessionCall, ProgressSink {
   }
 
   private async answer(message: Message): Promise<void> {
-    const id = message.id ?? 'null';
-    const method = message.method ?? '';
-    if (method === 'ping') {
-      await this.session.respond(printResult(id, '{}'));
-      return;
-    }
-    if (this.questions.size >= this.context.config.limits.openQuestions) {
-      await this.session.respond(
-        printError(id, GATEWAY_CODE.overloaded, 'too many questions of this call are open'),
-      );
-      return;
-    }
-    const key = idKey(id);
-    const abort = new AbortController();
-    this.questions.set(key, abort);
-    let text: string;
-    try {
-      const params = message.params === undefined ? undefined : valueText(message.text, message.params);
-      const question = { key, method, ...(params !== undefined && { params }) };
-      text = printAnswer(id, question, await this.ask(question, abort.signal), this.session);
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      text = printError(id, error.code, error.message, error.data);
-    }
-    // A question the upstream took back gets no answer. One of a call that is over does, so that the server does not
-    // wait for it; but only after the server heard of the end, or it would act on the refusal.
-    const withdrawn = !this.questions.delete(key);
-    if (withdrawn || this.session.ended) return;
-    await this.told;
-    const end = await this.session.respond(text);
+    // The server must hear of the end of a call before it hears that nobody answers during it, or it would act on that.
+    const end = await this.questions.answer(message, () => this.told);
     // The call waits for an answer that its session can no longer take.
     if (end?.kind === 'status' && this.session.isLost(end)) {
       this.end(this.noResponse(true));
       this.session.onLost();
     }
-  }
-
-  private withdraw(key: string, reason: string | undefined): void {
-    const question = this.questions.get(key);
-    this.questions.delete(key);
-    question?.abort(reason);
   }
 
   private async ask(question: Question, signal: AbortSignal): Promise<Answer> {
@@ -396,7 +349,7 @@ export class LegacyCall implements SessionCall, ProgressSink {
       end.kind === 'outcome' && end.outcome.kind === 'complete' ? end.outcome.message : undefined;
     this.session.progress.delete(this, complete, this.exchange.progressToken);
     if (this.interactive !== undefined) this.session.interactive.delete(this.interactive);
-    for (const question of this.questions.values()) question.abort();
+    this.questions.close();
     if (end.kind === 'outcome' && end.outcome.kind === 'complete') this.linger();
     else this.reading?.abort();
     this.resolve(end);

@@ -53,18 +53,21 @@ export class ProgressRoutes {
     }
   }
 
-  /** Hands progress to the call in flight it belongs to. Returns false when there is none. */
-  deliver(message: Message): boolean {
+  /**
+   * Hands progress to whom it belongs. Returns false when it is nobody's.
+   * @param tell tells the client of the session, for a task whose call is over
+   */
+  deliver(message: Message, tell: (message: Message) => void): boolean {
     const token = progressTokenOf(message);
-    const call = token === undefined ? undefined : this.calls.get(token);
-    call?.progress(message);
-    return call !== undefined;
-  }
-
-  /** Progress of a task under its client's own token; undefined when it is none. */
-  ofTask(message: Message): Message | undefined {
-    const token = progressTokenOf(message);
-    const own = token === undefined ? undefined : this.tasks?.get(token);
-    return own === undefined ? undefined : withProgressToken(message, own);
+    if (token === undefined) return false;
+    const call = this.calls.get(token);
+    if (call !== undefined) {
+      call.progress(message);
+      return true;
+    }
+    const own = this.tasks?.get(token);
+    if (own === undefined) return false;
+    tell(withProgressToken(message, own));
+    return true;
   }
 }

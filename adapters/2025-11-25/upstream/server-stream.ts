@@ -1,16 +1,14 @@
-import { GATEWAY_CODE, GatewayError } from '../../../src/errors/gateway-error.js';
+import { GatewayError } from '../../../src/errors/gateway-error.js';
 import type { Question } from '../../../src/exchange/question.js';
-import { memberOf, valueText } from '../../../src/jsonrpc/json-scan.js';
-import { type Message, idKey, paramString } from '../../../src/jsonrpc/message.js';
-import { printError, printResult } from '../../../src/jsonrpc/print.js';
+import type { Message } from '../../../src/jsonrpc/message.js';
 import { QUESTION_METHODS, missingCapability, undeclaredCode } from '../../../src/translation/question.js';
 import { SeenEvents } from '../../../src/sse/seen-events.js';
 import { Backoff } from '../../../src/upstreams/backoff.js';
 import { type ReadingRequest, readResponse } from '../../../src/upstreams/response-reader.js';
 import { readMessages } from './incoming.js';
 import type { InteractiveCalls } from './interactive-calls.js';
-import { printAnswer } from './question-answer.js';
 import type { UpstreamSession } from './session.js';
+import { UpstreamQuestions } from './upstream-questions.js';
 
 /** How long opening the stream may take before it counts as not offered, in milliseconds. */
 const OPEN_MS = 5000;
@@ -45,10 +43,15 @@ export class ServerStream {
       resolve(offered);
     };
   });
-  /** Questions of the upstream that wait for the client, by the key of their id. */
-  private readonly questions = new Map<string, AbortController>();
+  private readonly questions: UpstreamQuestions;
 
-  constructor(private readonly session: UpstreamSession) {}
+  constructor(private readonly session: UpstreamSession) {
+    this.questions = new UpstreamQuestions(session, {
+      limit: OUTSIDE * session.context.config.limits.openQuestions,
+      ask: (question, signal) =>
+        (session.conversation ?? this.interactiveCalls(question)).ask(question, signal),
+    });
+  }
 
   /** Opens the stream, once. Resolves when it is open, or it is clear that it will not be. */
   open(): Promise<boolean> {
@@ -75,9 +78,7 @@ export class ServerStream {
   private connect(): void {
     const { session } = this;
     if (this.closed || session.ended) return;
-    const { 'content-type': _type, ...headers } = session.headers(session.caller);
-    headers['accept'] = 'text/event-stream';
-    if (this.cursor !== undefined) headers['last-event-id'] = this.cursor;
+    const headers = session.streamHeaders(this.cursor);
     this.seen.connect();
     // Without an id to resume from, what came since the last connection cannot be had any more.
     const gap = this.wasOpen && this.cursor === undefined;
@@ -153,13 +154,13 @@ export class ServerStream {
     this.settle(false);
     clearTimeout(this.timer);
     this.reading?.abort();
-    for (const question of this.questions.values()) question.abort();
+    this.questions.close();
   }
 
   private route(message: Message): void {
     const { conversation } = this.session;
     if (message.kind === 'request') {
-      const answered = this.answer(message);
+      const answered = this.questions.answer(message);
       if (message.method === 'roots/list' && conversation === undefined) {
         this.session.interactive.rootsWanted(answered.then(() => this.session.settle()));
       }
@@ -167,21 +168,11 @@ export class ServerStream {
     }
     if (message.kind !== 'notification') return;
     if (message.method === 'notifications/cancelled') {
-      const requestId = memberOf(message.params?.object, 'requestId');
-      if (requestId !== undefined)
-        this.questions.get(idKey(valueText(message.text, requestId)))?.abort(paramString(message, 'reason'));
+      this.questions.withdraw(message);
       return;
     }
     if (message.method === 'notifications/progress') {
-      const { progress } = this.session;
-      if (progress.deliver(message)) return;
-      const ofTask = progress.ofTask(message);
-      if (ofTask === undefined)
-        this.session.context.log.debug(
-          { upstream: this.session.context.name },
-          'dropped progress for an unknown token',
-        );
-      else conversation?.notify(ofTask);
+      this.session.routeProgress(message, (ofTask) => conversation?.notify(ofTask));
       return;
     }
     if (conversation === undefined) this.session.change(message);
@@ -202,35 +193,5 @@ export class ServerStream {
       );
     }
     return interactive;
-  }
-
-  private async answer(message: Message): Promise<void> {
-    const id = message.id ?? 'null';
-    const method = message.method ?? '';
-    const { conversation } = this.session;
-    if (method === 'ping') {
-      await this.session.respond(printResult(id, '{}'));
-      return;
-    }
-    if (this.questions.size >= OUTSIDE * this.session.context.config.limits.openQuestions) {
-      await this.session.respond(printError(id, GATEWAY_CODE.overloaded, 'too many questions are open'));
-      return;
-    }
-    const abort = new AbortController();
-    const key = idKey(id);
-    this.questions.set(key, abort);
-    let answer: string;
-    try {
-      const params = message.params === undefined ? undefined : valueText(message.text, message.params);
-      const question = { key, method, ...(params !== undefined && { params }) };
-      const client = conversation ?? this.interactiveCalls(question);
-      answer = printAnswer(id, question, await client.ask(question, abort.signal), this.session);
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      answer = printError(id, error.code, error.message, error.data);
-    } finally {
-      this.questions.delete(key);
-    }
-    if (!abort.signal.aborted && !this.closed) await this.session.respond(answer);
   }
 }

@@ -112,6 +112,23 @@ export class UpstreamSession {
     return headers;
   }
 
+  /** The headers of a GET that opens a stream of this session, or goes on with one. @param cursor the last event id */
+  streamHeaders(cursor: string | undefined): Record<string, string> {
+    const { 'content-type': _type, ...headers } = this.headers(this.caller);
+    headers['accept'] = 'text/event-stream';
+    if (cursor !== undefined) headers['last-event-id'] = cursor;
+    return headers;
+  }
+
+  /**
+   * Progress came in, on whatever stream.
+   * @param tell tells the client of the session, for a task whose call is over
+   */
+  routeProgress(message: Message, tell: (message: Message) => void): void {
+    if (this.progress.deliver(message, tell)) return;
+    this.context.log.debug({ upstream: this.context.name }, 'dropped progress for an unknown token');
+  }
+
   /**
    * Posts the response to a request of the upstream. Resolves when the upstream has taken it; with undefined when it asks
    * faster than it takes answers, and this one is one too many.
