@@ -14,9 +14,6 @@ export interface StreamSettings {
 
 const COMMENT = ':\n\n';
 
-/** Above this many characters what was sent is written at once, so that a reader that is too slow is noticed. */
-const BATCH = 16_384;
-
 /**
  * An SSE response, written straight to node's response: a stream body in between would double the memory of an
  * idle connection.
@@ -26,8 +23,6 @@ export class ResponseEventSink implements EventSink, KeptAlive {
   readonly #settings: StreamSettings;
   #closeListeners: ListenerList;
   #drainListeners: ListenerList;
-  /** What was sent in this tick. Each write of its own costs node three buffers and a header of a chunk. */
-  #batch = '';
   #open = true;
   #full = false;
   lastWriteAt = 0;
@@ -38,9 +33,7 @@ export class ResponseEventSink implements EventSink, KeptAlive {
     this.#settings = settings;
     response.req.socket.setNoDelay(true);
     response.on('drain', () => this.#drained());
-    // Not part of a batch: the headers leave with it.
-    this.lastWriteAt = performance.now();
-    response.write(COMMENT);
+    this.comment();
     settings.keepAlive.add(this);
   }
 
@@ -49,24 +42,14 @@ export class ResponseEventSink implements EventSink, KeptAlive {
   }
 
   get bufferedBytes(): number {
-    return this.#open ? this.#response.writableLength + this.#batch.length : 0;
+    return this.#open ? this.#response.writableLength : 0;
   }
 
   send(block: string): boolean {
     if (!this.#open) return false;
     this.lastWriteAt = performance.now();
-    if (this.#batch === '') process.nextTick(flush, this);
-    this.#batch += block;
-    return this.#batch.length < BATCH && !this.#response.writableNeedDrain ? true : this.flush();
-  }
-
-  /** Writes what was sent. Returns false when the reader is too slow. */
-  flush(): boolean {
-    const batch = this.#batch;
-    this.#batch = '';
-    if (batch === '' || !this.#open) return this.#open;
     // Node announces a drain only after a write it called full, so both must hold before a writer may wait for one.
-    if (this.#response.write(batch) || this.#response.writableLength <= this.#settings.bufferBytes)
+    if (this.#response.write(block) || this.#response.writableLength <= this.#settings.bufferBytes)
       return true;
     if (!this.#full) {
       this.#full = true;
@@ -94,7 +77,6 @@ export class ResponseEventSink implements EventSink, KeptAlive {
 
   end(): void {
     if (!this.#open) return;
-    this.flush();
     this.#response.end();
     cutWhenStalled(this.#response, this.#settings.stallMs);
     this.closed();
@@ -123,10 +105,6 @@ export class ResponseEventSink implements EventSink, KeptAlive {
     this.#drainListeners = undefined;
     callAll(listeners);
   }
-}
-
-function flush(sink: ResponseEventSink): void {
-  sink.flush();
 }
 
 /**

@@ -12,20 +12,12 @@ export interface Cursor {
  * that ids are looked up within one session only.
  */
 export class EventIds {
-  /** What the ids of the stream printed last begin with, and the check value of that: its next id is likely to follow. */
-  private last = { stream: -1, start: '', hash: 0 };
-
   /** @param epoch visible ASCII without "." */
   constructor(private readonly epoch: string) {}
 
-  print({ stream, sequence }: Cursor): string {
-    if (stream !== this.last.stream) {
-      const start = `${this.epoch}.${stream.toString(36)}.`;
-      this.last = { stream, start, hash: check(start) };
-    }
-    const { start, hash } = this.last;
-    const place = sequence.toString(36);
-    return `${start}${place}.${(check(place, hash) >>> 0).toString(36)}`;
+  print(cursor: Cursor): string {
+    const place = `${this.epoch}.${cursor.stream.toString(36)}.${cursor.sequence.toString(36)}`;
+    return `${place}.${check(place)}`;
   }
 
   /** The place an id names; undefined when it is malformed or of another epoch. */
@@ -38,10 +30,11 @@ export class EventIds {
   }
 }
 
-/** FNV-1a, 32 bits. @param hash that of what comes before the text */
-function check(text: string, hash = 0x811c9dc5): number {
+/** FNV-1a, 32 bits. */
+function check(text: string): string {
+  let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) {
     hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   }
-  return hash;
+  return (hash >>> 0).toString(36);
 }

@@ -63,13 +63,7 @@ class IdReader {
 
   feed(text: string): void {
     let from = 0;
-    const lastLine = text.length < 2 || text.includes('id:') ? 0 : lastLineOf(text);
     for (;;) {
-      // Most chunks name no id, and then only how the last line begins matters.
-      if (from < lastLine && this.id === undefined && this.line === '') {
-        this.afterCr = false;
-        from = lastLine;
-      }
       if (this.afterCr) {
         this.afterCr = false;
         if (text.charCodeAt(from) === 0x0a) from++;
@@ -96,12 +90,6 @@ class IdReader {
       if (value !== '' && !value.includes('\0')) this.id = value;
     }
   }
-}
-
-/** Where the last line begins: a line end that the text ends with is left to be read. */
-function lastLineOf(text: string): number {
-  const before = text.length - 2;
-  return Math.max(text.lastIndexOf('\n', before), text.lastIndexOf('\r', before)) + 1;
 }
 
 const LINE_END = /[\r\n]/g;
