@@ -4,7 +4,7 @@
  */
 import type { GatewayConfig, UpstreamConfig } from '../src/config/config.js';
 import type { Activity } from '../src/exchange/activity.js';
-import type { Era, Relay, UpstreamHalf } from '../src/exchange/exchange.js';
+import type { Era, Relay } from '../src/exchange/exchange.js';
 import type { HttpReply, HttpRequest } from '../src/http/port.js';
 import type { Message } from '../src/jsonrpc/message.js';
 import type { Store } from '../src/replay/store.js';
@@ -49,6 +49,3 @@ export interface DownstreamHalf {
   /** Ends sessions, streams and timers. */
   close(): Promise<void>;
 }
-
-/** Creates the client side of a revision for one upstream. */
-export type CreateUpstreamHalf = (context: UpstreamContext) => UpstreamHalf;

@@ -37,6 +37,17 @@ export function filterOf(lists: readonly ListKind[], uris: readonly string[]): C
 
 export const NO_CHANGES: ChangeFilter = filterOf([], []);
 
+/** The list that a method gives, of those whose changes are told; no notification says that templates changed. */
+export function listOfMethod(method: string): ListKind | undefined {
+  return LIST_KINDS.find((kind) => method === LIST_METHODS[kind]);
+}
+
+const LIST_METHODS: Readonly<Record<ListKind, string>> = {
+  tools: 'tools/list',
+  prompts: 'prompts/list',
+  resources: 'resources/list',
+};
+
 /** The notification that tells of a changed list. */
 export function listChangedMethod(kind: ListKind): string {
   return `notifications/${kind}/list_changed`;

@@ -1,22 +1,12 @@
-import { LRUCache } from 'lru-cache';
 import { memberOf, stringValue, valueText } from '../jsonrpc/json-scan.js';
 import type { Message } from '../jsonrpc/message.js';
 import { boundedKey } from './bounded-key.js';
-import type { ListKind } from './change-filter.js';
+import { type ListKind, listOfMethod } from './change-filter.js';
 import type { Exchange } from './exchange.js';
-import type { CompleteOutcome, Outcome } from './outcome.js';
+import { keptOutcomes } from './kept-outcomes.js';
+import type { Outcome } from './outcome.js';
 import { requestKey } from './request-key.js';
 
-/** The cacheable lists, and the change that makes each stale. */
-const KIND_OF_METHOD: Readonly<Record<string, ListKind>> = {
-  'tools/list': 'tools',
-  'prompts/list': 'prompts',
-  'resources/list': 'resources',
-  'resources/templates/list': 'resources',
-};
-
-const MAX_ENTRIES = 1000;
-const MAX_SIZE = 32 * 1024 * 1024;
 const MAX_TTL_MS = 3_600_000;
 
 /**
@@ -26,17 +16,13 @@ const MAX_TTL_MS = 3_600_000;
  * @see /specification/2026-07-28/server/utilities/caching
  */
 export class ResponseCache {
-  private readonly entries = new LRUCache<string, CompleteOutcome>({
-    max: MAX_ENTRIES,
-    maxSize: MAX_SIZE,
-    sizeCalculation: (outcome) => outcome.message.text.length + 1,
-  });
+  private readonly entries = keptOutcomes();
   /** Counts the changes of each kind: a fill that began before one is discarded. */
   private readonly changes: Record<ListKind, number> = { tools: 0, prompts: 0, resources: 0 };
 
   /** Answers from the cache, or runs the request and keeps its answer as long as the server allows. */
   async serve(exchange: Exchange, run: () => Promise<Outcome>): Promise<Outcome> {
-    const kind = Object.hasOwn(KIND_OF_METHOD, exchange.method) ? KIND_OF_METHOD[exchange.method] : undefined;
+    const kind = staleWith(exchange.method);
     const keys = kind && keysOf(exchange);
     if (kind === undefined || keys === undefined) return run();
     const cached =
@@ -56,17 +42,22 @@ export class ResponseCache {
   invalidate(kind: ListKind): void {
     this.changes[kind]++;
     for (const key of [...this.entries.keys()]) {
-      if (KIND_OF_METHOD[key.slice(0, key.indexOf('\n'))] === kind) this.entries.delete(key);
+      if (staleWith(key.slice(0, key.indexOf('\n'))) === kind) this.entries.delete(key);
     }
   }
 }
 
+/** The change that makes the result of a cacheable method stale: that of templates has none of its own. */
+function staleWith(method: string): ListKind | undefined {
+  return method === 'resources/templates/list' ? 'resources' : listOfMethod(method);
+}
+
 /** Undefined when the request is one of a kind that must not be cached. */
 function keysOf(exchange: Exchange): { private: string; public: string | undefined } | undefined {
-  const { message, method, caller, client } = exchange;
+  const { message, caller, client } = exchange;
   const members = (message.params?.object?.members ?? []).filter(({ key }) => key !== '_meta');
   if (members.some(({ key }) => key === 'inputResponses' || key === 'requestState')) return undefined;
-  const request = requestKey(method, message);
+  const request = requestKey(message);
   const plain = members.every(({ key }) => key === 'cursor');
   return {
     private: `${request}\n${caller.principal.key}\n${boundedKey(client.capabilities)}`,

@@ -1,18 +1,10 @@
-import { LRUCache } from 'lru-cache';
-import { type ListKind, changeOf } from '../../../src/exchange/change-filter.js';
+import { type ListKind, changeOf, listOfMethod } from '../../../src/exchange/change-filter.js';
 import type { Exchange } from '../../../src/exchange/exchange.js';
-import type { CompleteOutcome } from '../../../src/exchange/outcome.js';
+import { keptOutcomes } from '../../../src/exchange/kept-outcomes.js';
 import { requestKey } from '../../../src/exchange/request-key.js';
 import { offeredChanges } from '../offered-changes.js';
 import type { CallEnd } from './call.js';
 import type { UpstreamSession } from './session.js';
-
-/** The lists whose changes are told. Templates are none of them: no notification says that they changed. */
-const KIND_OF_METHOD: Readonly<Record<string, ListKind>> = {
-  'tools/list': 'tools',
-  'prompts/list': 'prompts',
-  'resources/list': 'resources',
-};
 
 /** Requests that read, and leave the lists as they are. */
 const READS: ReadonlySet<string> = new Set([
@@ -21,9 +13,6 @@ const READS: ReadonlySet<string> = new Set([
   'prompts/get',
   'completion/complete',
 ]);
-
-const MAX_ENTRIES = 1000;
-const MAX_SIZE = 32 * 1024 * 1024;
 
 /** A change stream may have died without a sign, and then no change is told: so nothing is kept for longer, in ms. */
 const MAX_AGE_MS = 60_000;
@@ -44,12 +33,7 @@ interface History {
  * @see /specification/2025-11-25/server/tools#list-changed-notification
  */
 export class SessionLists {
-  private readonly entries = new LRUCache<string, CompleteOutcome>({
-    max: MAX_ENTRIES,
-    maxSize: MAX_SIZE,
-    ttl: MAX_AGE_MS,
-    sizeCalculation: (outcome) => outcome.message.text.length + 1,
-  });
+  private readonly entries = keptOutcomes(MAX_AGE_MS);
   private readonly histories = new WeakMap<UpstreamSession, History>();
   private sessions = 0;
 
@@ -58,7 +42,7 @@ export class SessionLists {
     const { method, message } = exchange;
     if (READS.has(method)) return run();
     const history = this.historyOf(session);
-    const kind = Object.hasOwn(KIND_OF_METHOD, method) ? KIND_OF_METHOD[method] : undefined;
+    const kind = listOfMethod(method);
     if (kind === undefined) {
       // A tool may change what its server offers, and the news of that comes by another connection than its result.
       forgetAll(history);
@@ -67,7 +51,7 @@ export class SessionLists {
     const connection = session.streamConnection;
     if (connection === undefined || !history.told.has(kind)) return run();
     const place = `${history.number} ${connection} ${history.changes[kind]}`;
-    const key = `${place}\n${requestKey(method, message)}`;
+    const key = `${place}\n${requestKey(message)}`;
     const kept = this.entries.get(key);
     if (kept !== undefined) return { kind: 'outcome', outcome: kept };
     const end = await run();
